@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 import re
 import secrets
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO
@@ -26,11 +26,8 @@ SAFE = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0) | getattr(os, 
 
 
 @contextmanager
-def written_beside(path: Path, *, outdated: Sequence[Path] = ()) -> Iterator[BinaryIO]:
+def written_beside(path: Path) -> Iterator[BinaryIO]:
     """Yield a new binary file beside `path`. It replaces `path` at the end, or is removed after an error.
-
-    `outdated` are files about the one that is replaced: they are removed when the new one is whole, just before it is
-    moved into place, so that none of them ever stands beside another file than its own.
 
     A symbolic link stays, and the file that it leads to is replaced. What is no file, such as a pipe or /dev/null, is
     not replaced: it is written to at once.
@@ -48,8 +45,6 @@ def written_beside(path: Path, *, outdated: Sequence[Path] = ()) -> Iterator[Bin
         os.fsync(file.fileno())
         if fcntl is None:
             file.close()
-        for one in outdated:
-            one.unlink(missing_ok=True)
         beside.replace(path)
         sync_folder(path.parent)
     finally:
@@ -59,10 +54,10 @@ def written_beside(path: Path, *, outdated: Sequence[Path] = ()) -> Iterator[Bin
             beside.unlink(missing_ok=True)
 
 
-def write_file(path: Path, *parts: bytes | memoryview, outdated: Sequence[Path] = ()) -> None:
+def write_file(path: Path, *parts: bytes | memoryview) -> None:
     """Write bytes to a file by way of one beside it, see `written_beside`; an error names the file."""
     try:
-        with written_beside(path, outdated=outdated) as file:
+        with written_beside(path) as file:
             for part in parts:
                 file.write(part)
     except OSError as error:

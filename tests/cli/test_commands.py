@@ -37,8 +37,7 @@ def test_a_model_of_a_file_predicts_another(files: Path, tmp_path: Path) -> None
     X, y = load_svmlight_file(str(files / "test.svm"), n_features=64)
     model = gcwsnet.load(tmp_path / "m")
     assert model.score(X, y) == pytest.approx(summary["test_accuracy"])
-    curves = json.loads((tmp_path / "m" / "curves.json").read_text())
-    assert curves[-1]["eval_accuracy"] == summary["test_accuracy"]
+    assert model.history_["eval_accuracy"][-1] == summary["test_accuracy"]
     assert not (tmp_path / "m" / "checkpoint.safetensors").exists()
 
 
@@ -46,9 +45,9 @@ def test_progress_is_shown_at_one_two_four_thousand_rows(files: Path, tmp_path: 
     result = succeed("train", files / "train.svm", "--epochs", 4, "--out", tmp_path / "m", *SMALL)
     rows = [int(line.split()[1].replace(",", "")) for line in result.stderr.splitlines()[4:]]
     assert rows == [1024, 1200, 2000, 2400, 3600, 4016, 4800]
-    progressive = json.loads((tmp_path / "m" / "curves.json").read_text())
-    assert progressive[0]["loss"] == progressive[0]["mean_loss"]
-    assert progressive[0]["loss"] > progressive[-1]["loss"]
+    history = json.loads(succeed("info", tmp_path / "m", "--json").stdout)["history"]
+    assert history["loss"][0] == history["mean_loss"][0]
+    assert history["loss"][0] > history["loss"][-1]
     assert succeed("train", files / "train.svm", "--out", tmp_path / "q", *SMALL, "--quiet").stderr == ""
 
 

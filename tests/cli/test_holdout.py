@@ -113,4 +113,4 @@ def test_rows_cannot_be_held_out_of_a_stream_or_of_codes(tmp_path: Path) -> None
     succeed("train", "-", "--format", "csv", "--label", "y", "--out", tmp_path / "stream", *SMALL[:4], **piped)
     succeed("hash", tmp_path / "all.csv", "--label", "y", "--out", tmp_path / "codes", *SMALL[:2])
     assert "--holdout" in fail("train", tmp_path / "codes", *holdout, code=2)
-    assert "--holdout" in fail("train", tmp_path / "all.csv", "--engine", "dask", *holdout, code=2)
+    assert "--holdout" in fail("train", tmp_path / "all.csv", "--workers", 1, *holdout, code=2)

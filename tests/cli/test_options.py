@@ -33,7 +33,7 @@ OWN = {
         "holdout",
         "keep",
     ),
-    *("engine", "scheduler", "workers", "shards", "sync_rows"),
+    *("scheduler", "workers", "shards"),
 }
 """What only the command has."""
 OTHER_DEFAULTS = {

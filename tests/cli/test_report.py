@@ -54,7 +54,7 @@ def test_there_is_no_report_without_held_out_rows(table: Path) -> None:
     report = ["--report", table.parent / "report.html"]
     given = ["train", table, "--label", "y", *SMALL, "--out", table.parent / "m", *report]
     assert "--report" in fail(*given, "--holdout", 0, code=2)
-    assert "--report" in fail(*given, "--engine", "dask", code=2)
+    assert "--report" in fail(*given, "--workers", 1, code=2)
     stream = ["train", "-", "--format", "csv", "--label", "y", *SMALL, "--epochs", 1, "--out", table.parent / "m"]
     assert "--report" in fail(*stream, *report, code=2, input=table.read_bytes())
     succeed("hash", table, "--label", "y", *SMALL[:2], "--search", "off", "--out", table.parent / "codes")
@@ -70,7 +70,7 @@ def test_the_report_does_not_replace_the_rows(table: Path) -> None:
     assert "report" in fail("train", table, "--label", "y", "--out", table.parent / "m", "--report", table, code=2)
 
 
-@pytest.mark.parametrize("name", ["m/model.safetensors", "m/curves.json", "m", "."])
+@pytest.mark.parametrize("name", ["m/model.safetensors", "m/run.json", "m", "."])
 def test_the_report_does_not_replace_files_of_the_model_nor_a_folder(name: str, table: Path) -> None:
     given = ["train", table, "--label", "y", *SMALL, "--out", table.parent / "m", "--report", table.parent / name]
     assert name.rpartition("/")[2] in fail(*given, code=2)

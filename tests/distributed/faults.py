@@ -194,7 +194,7 @@ def scheduler_killed_once_there_is(pattern: str, folder: Path) -> Iterator[list[
     thread = threading.Thread(target=kill)
     thread.start()
     try:
-        yield ["--engine", "dask", "--scheduler", address]
+        yield ["--scheduler", address]
     finally:
         over.set()
         thread.join()

@@ -59,7 +59,7 @@ def local(tmp_path_factory: pytest.TempPathFactory) -> Hashed:
 
 def on(client: Client) -> list[str]:
     """Return the options of the command that name a cluster."""
-    return ["--engine", "dask", "--scheduler", client.scheduler.address]
+    return ["--scheduler", client.scheduler.address]
 
 
 @pytest.mark.parametrize("n_workers", [1, 2, 4])
@@ -98,7 +98,7 @@ def test_a_file_without_rows_is_fine_among_others(form: str, place: int, client_
 
 
 def test_the_command_starts_workers_of_its_own(local: Hashed, tmp_path: Path) -> None:
-    result = succeed(*local.arguments, "--out", tmp_path / "codes", "--engine", "dask", "--workers", 1)
+    result = succeed(*local.arguments, "--out", tmp_path / "codes", "--workers", 1)
     assert content(tmp_path / "codes") == local.content
     assert result.stderr.startswith("1 workers at tcp://127.0.0.1:")
 
@@ -219,17 +219,9 @@ def test_a_folder_is_resumed_by_either_engine(client_of: ClientOf, local: Hashed
     assert "finish them with --resume" in fail(*local.arguments, "--out", out, *on(client_of(2)))
 
 
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        (["--workers", 2], "The option has no effect without --engine dask"),
-        (["--scheduler", "tcp://127.0.0.1:1"], "The option has no effect without --engine dask"),
-        (["--engine", "dask", "--workers", 2, "--scheduler", "x"], "and not both"),
-        (["--engine", "spark"], "'spark'"),
-    ],
-)
-def test_options_of_a_cluster_without_effect_are_errors(options: list[Any], message: str, local: Hashed) -> None:
-    assert message in fail(*local.arguments, "--out", "unused", *options, code=2)
+def test_two_clusters_are_an_error(local: Hashed) -> None:
+    both = ["--workers", 2, "--scheduler", "tcp://127.0.0.1:1"]
+    assert "and not both" in fail(*local.arguments, "--out", "unused", *both, code=2)
 
 
 def threads(function: Callable[[Any], Any], items: Sequence[Any]) -> Iterator[tuple[int, Any]]:

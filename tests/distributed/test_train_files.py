@@ -1,4 +1,4 @@
-"""`gcwsnet train --engine dask` on real clusters: one model, for any cluster and whichever process is killed."""
+"""`gcwsnet train` on real clusters: one model, for any cluster and whichever process is killed."""
 
 import hashlib
 import json
@@ -6,24 +6,28 @@ import os
 import signal
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 import gcwsnet
+from gcwsnet.distributed._rounds import Sharding
 from tests.cli.command import fail, succeed
 from tests.distributed.conftest import ClientOf
 from tests.distributed.faults import scheduler_killed_once_there_is
 from tests.distributed.test_hash import HASHING, on, write_table
 
 NET = ["--hidden", "8", "--epochs", "2", "--batch-size", "16"]
-SHARDING = ["--shards", "4", "--sync-rows", "32"]
+SHARDING = ["--shards", "4"]
 KILLED = """
 import os, signal, sys
 from gcwsnet.cli import main
 from gcwsnet.distributed._cluster import ClusterRounds
+from gcwsnet.distributed._rounds import Sharding
 
+Sharding.__new__.__defaults__ = (4, 32)
 begin, left = ClusterRounds._begin, [25]
 
 def begin_or_die(self, one):
@@ -36,6 +40,14 @@ ClusterRounds._begin = begin_or_die
 main(sys.argv[1:])
 """
 """A client that is killed when its 25th round begins, after some of several pieces."""
+
+
+@pytest.fixture(autouse=True, scope="module")
+def small_pieces() -> Iterator[None]:
+    """Cut few rows into many rounds."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Sharding.__new__, "__defaults__", (4, 32))
+        yield
 
 
 @pytest.fixture(scope="module")
@@ -66,7 +78,7 @@ def test_any_number_of_workers_gives_the_same_bytes(
 
 def test_the_model_is_an_ordinary_one_and_nothing_else_is_left(model: Path, arguments: list[Any]) -> None:
     assert sorted(path.name for path in model.iterdir() if not path.name.startswith(".")) == sorted(
-        ["curves.json", "model.safetensors", "run.json"]
+        ["model.safetensors", "run.json"]
     )
     loaded = gcwsnet.load(model)
     history = loaded.history_
@@ -90,7 +102,7 @@ def test_one_shard_gives_the_weights_of_the_local_command(
         succeed("hash", *files, "--label", "label", *HASHING, "--out", codes)
         learning = ["train", codes, *NET]
     succeed(*learning, "--out", tmp_path / "local")
-    succeed(*learning, *on(client_of(2)), "--shards", "1", "--sync-rows", "100", "--out", tmp_path / "dask")
+    succeed(*learning, *on(client_of(2)), "--shards", "1", "--out", tmp_path / "dask")
     assert weights(tmp_path / "dask") == weights(tmp_path / "local")
     if are_codes:
         part = next(codes.glob("part-*.codes.npy"))
@@ -133,6 +145,5 @@ def test_a_killed_scheduler_is_an_error_and_the_run_is_resumed_to_the_same_bytes
 
 def test_options_that_have_no_effect_are_refused(arguments: list[Any], client_of: ClientOf, tmp_path: Path) -> None:
     assert "--shards: The option has no effect" in fail(*arguments, "--shards", "2", "--out", tmp_path, code=2)
-    assert "--sync-rows: The option has no effect" in fail(*arguments, "--sync-rows", "2", "--out", tmp_path, code=2)
     stream = ["train", "-", *on(client_of(1)), "--out", tmp_path]
     assert "workers read files, which standard input is not" in fail(*stream, input="1 1:2\n")

@@ -106,7 +106,6 @@ def of_shape(shape: Any, dtype: type[Any], value: Any) -> NDArray[Any]:
         ("net", {"net.layers.0.weight": of_shape(3, np.uint8, 1)}, "net.layers.0.weight must have the shape"),
         ("net", {"net.layers.0.weight": of_shape((32, 4), np.int8, 1)}, "weight must be of the type uint8"),
         ("net", {"net.layers.0.scales": of_shape(8, np.uint16, 0xFFFF)}, "upper halves of finite floats"),
-        ("net", {"net.layers.0.scales": of_shape(8, np.uint16, 0x7F00)}, "outputs stay below 1e+34"),
         ("odd", {"net.layers.0.rows": of_shape(1, np.uint8, 255)}, "no bits beyond the 5 rows of the table"),
         ("net", {"trainer.packed": "int4"}, "trainer.packed must be there if and only if"),
         ("net", {"trainer.averages": [0] * 5}, "trainer.averages must belong to the state of a run"),
@@ -275,22 +274,3 @@ def test_no_number_of_a_description_makes_load_take_much_memory(name: str, saved
         change(tmp_path / f"large {number}", entries)
     run = subprocess.run([sys.executable, "-c", LOAD_ALL, tmp_path], capture_output=True, text=True, check=False)
     assert run.returncode == 0, run.stderr
-
-
-@pytest.mark.parametrize("name", list(models()))
-@pytest.mark.parametrize("value", [1e20, 3e38, -1e300])
-def test_a_file_that_loads_predicts_finite_numbers(name: str, value: float, saved: Path, tmp_path: Path) -> None:
-    arrays, description = content(saved / name)
-    rows = FRAME if name in ("frame", "numbers") else X
-    for of_array, before in arrays.items():
-        if before.dtype.kind != "f" or abs(value) > float(np.finfo(before.dtype).max):
-            continue
-        for changed in (np.full_like(before, value), before.copy()):
-            changed.reshape(-1)[:1] = value
-            write(tmp_path / "model", arrays | {of_array: changed}, description)
-            try:
-                model = gcwsnet.load(tmp_path / "model")
-            except ValueError:
-                continue
-            predicted = (model.predict_proba if hasattr(model, "predict_proba") else model.predict)(rows)
-            assert np.isfinite(predicted).all(), of_array

@@ -17,7 +17,7 @@ SMALL = ["--n-hashes", "16", "--p", "1", "--scale", "numeric"]
 NET = [*SMALL, "--hidden", "8", "--ensemble", "1", "--checkpoint-every", "400", "--epochs", "1"]
 NEAR = ["--threshold", "0.8", "--n-hashes", "32"]
 OLD = b"what was there before"
-RUN_FILES = ["model.safetensors", "curves.json", "run.json"]
+RUN_FILES = ["model.safetensors", "run.json"]
 MAX_TRIES_OF_A_KILL = 5
 
 

@@ -29,13 +29,13 @@ def hash_command(
     The folder gets coder.safetensors (how rows become codes), codes.json, and of each file its codes, labels and
     weights and a manifest with their checksums. With several files, --rejects has a file for each of them. A file that
     cannot be read is left out and named, the others are done, and the exit code is 1; --resume does the rest. The codes
-    of --engine dask are the same bytes, for any number of workers.
+    of a cluster are the same bytes, for any number of workers.
 
     For example:
       gcwsnet hash train.svm --n-hashes 64 --out codes
       gcwsnet hash digits.csv --label digit --out digits-codes
       gcwsnet hash parts/*.svm --resume --out parts-codes
-      gcwsnet hash parts/*.svm --engine dask --workers 2 --out dask-codes
+      gcwsnet hash parts/*.svm --workers 2 --out dask-codes
     """
     from gcwsnet.cli._display import print_values, reporter
     from gcwsnet.files._hash import HashingOptions, hash_with
@@ -52,7 +52,7 @@ def hash_command(
         restart=run.restart,
     )
     report = reporter(quiet or as_json)
-    if cluster.engine == "dask":
+    if cluster.is_used:
         from gcwsnet.distributed._hash import hash_on_cluster
 
         file_coder, hashed, failures = hash_on_cluster(

@@ -124,8 +124,7 @@ def _of_model(path: Path) -> dict[str, Any]:
     values |= {"held_out": description["held_out"]} if "held_out" in description else {}
     if "machine" in description:
         return values
-    history = description["trainer"]["history"]
-    return values | {"last_record": {name: all_[-1] for name, all_ in history.items() if all_ and all_[-1] is not None}}
+    return values | {"history": description["trainer"]["history"]}
 
 
 def _of_net(estimator: Any) -> dict[str, Any]:

@@ -222,31 +222,23 @@ class HashOptions:
 
 @dataclass(frozen=True)
 class ClusterOptions:
-    """Where a command runs."""
+    """Where a command runs: in this process, unless a cluster of Dask is named."""
 
-    engine: Annotated[Literal["local", "dask"], _where(help="This process, or the workers of a cluster of Dask.")] = (
-        "local"
-    )
     scheduler: Annotated[
         str | None,
-        _where(metavar="ADDRESS", help="With --engine dask: the scheduler of a cluster, such as tcp://10.0.0.1:8786."),
+        _where(metavar="ADDRESS", help="Run on a cluster of Dask: its scheduler, such as tcp://10.0.0.1:8786."),
     ] = None
     workers: Annotated[
-        int | None,
-        _where(
-            min=1,
-            help="With --engine dask: start this number of worker processes here. By default one for each core.",
-            show_default=False,
-        ),
+        int | None, _where(min=1, help="Run on a cluster of this number of worker processes, which are started here.")
     ] = None
 
+    @property
+    def is_used(self) -> bool:
+        """Whether there is a cluster."""
+        return self.scheduler is not None or self.workers is not None
+
     def check(self) -> None:
-        """Raise an error for an option of a cluster that has no effect."""
-        for option, value in (("--scheduler", self.scheduler), ("--workers", self.workers)):
-            if self.engine == "local" and value is not None:
-                raise typer.BadParameter(
-                    "The option has no effect without --engine dask. Give both, or neither.", param_hint=option
-                )
+        """Raise an error if two clusters are named."""
         if self.scheduler is not None and self.workers is not None:
             raise typer.BadParameter(
                 "Give --scheduler, for a cluster that runs, or --workers, to start one here, and not both.",

@@ -120,10 +120,6 @@ def train(
             show_default="4",
         ),
     ] = None,
-    sync_rows: Annotated[
-        int | None,
-        _where(min=1, help="With --engine dask: the rows of a piece.", show_default="8192"),
-    ] = None,
     task: options.Task = "auto",
     random_state: options.RandomState = 0,
     n_jobs: options.NJobs = 1,
@@ -155,7 +151,7 @@ def train(
       cat train.svm | gcwsnet train - --n-features 64 --out model
       gcwsnet train train.svm --checkpoint-every 500 --resume --out model
       gcwsnet train codes --out model
-      gcwsnet train parts/*.svm --engine dask --workers 2 --shards 4 --out model
+      gcwsnet train parts/*.svm --workers 2 --shards 4 --out model
     """
     from gcwsnet.cli._display import TrainingDisplay, print_summary, reporter, summary
     from gcwsnet.files._train import WRITTEN, TrainingOptions, train_files
@@ -166,10 +162,10 @@ def train(
         _refuse_for_machine(context, files)
     run.check()
     cluster.check()
-    if cluster.engine == "dask":
+    if cluster.is_used:
         options.refuse(context, ["holdout", "early_stopping", "report"], "a cluster holds no rows out. Leave it out.")
     else:
-        options.refuse(context, ["shards", "sync_rows"], "one process learns row after row. Give --engine dask too.")
+        options.refuse(context, ["shards"], "one process learns row after row. Give --workers or --scheduler too.")
     if holdout == 0 or "-" in files:
         options.refuse(context, ["report"], "it is about held-out rows, and there are none. Leave it out.")
     if report is not None:
@@ -197,15 +193,14 @@ def train(
     title = f"{Path(files[0]).name}{f' and {len(files) - 1} more' * (len(files) > 1)}"
     title += "" if rows.label is None else f": {rows.label}"
     with TrainingDisplay(out, quiet=quiet, report=report, title=title) as display:
-        if cluster.engine == "local":
+        if not cluster.is_used:
             result = (train_machine if kind == "kernel" else train_files)(given, display)
         else:
             from gcwsnet.distributed._cluster import connected
             from gcwsnet.distributed._rounds import Sharding
             from gcwsnet.distributed._train_files import TrainingCluster
 
-            pieces = {"shards": shards, "sync_rows": sync_rows}
-            sharding = Sharding(**{name: value for name, value in pieces.items() if value is not None})
+            sharding = Sharding() if shards is None else Sharding(shards)
             with connected(scheduler=cluster.scheduler, workers=cluster.workers) as client:
                 result = train_files(given, display, TrainingCluster(client, reporter(quiet), sharding))
     if report is not None and not display.has_reported:

@@ -1,4 +1,4 @@
-"""The engine of `gcwsnet train --engine dask`: workers hash the files, and learn from the folder of codes in rounds."""
+"""`gcwsnet train` on a cluster: workers hash the files, and learn from the folder of codes in rounds."""
 
 from __future__ import annotations
 

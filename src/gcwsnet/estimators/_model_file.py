@@ -1,7 +1,7 @@
 """The model file: one table of what it holds, which is followed when it is written and when it is read; save and load.
 
 `MODEL` is the table of the description, and `_arrays_of_model` that of the arrays. All of a file is compared with them
-before anything is made of it, so nothing that is made is larger than the file, and every prediction is finite.
+before anything is made of it, so nothing that is made is larger than the file.
 """
 
 from __future__ import annotations
@@ -43,7 +43,6 @@ from gcwsnet.estimators._tensor_file import (
     or_null,
     read_file,
     require,
-    require_array,
     write_file,
 )
 from gcwsnet.hashing._hasher import reduction_factor
@@ -67,8 +66,6 @@ FILE_IN_FOLDER = "model.safetensors"
 NETS, KERNEL_MACHINES = ("GCWSNetClassifier", "GCWSNetRegressor"), ("PGMMClassifier", "PGMMRegressor")
 READ_WHEN_USED = frozenset({"callbacks", "verbose", "n_jobs"})
 """Parameters that change no model: they are read whenever they are needed, and are not part of a model file."""
-MAX_OUTPUT, MAX_SCORE = 1e34, 1e150
-"""Of a net in float32 and of a kernel machine, so that they are finite when divided by the smallest temperature."""
 MANY = integer(0, 2**62)
 Expected = Iterator[tuple[str, Array]]
 
@@ -78,19 +75,12 @@ AUTO_OR_NUMBER = Rule("be 'auto' or a number", lambda one: one == "auto" or is_n
 TEMPERATURE = number(1e-3, 1e3)
 RELEVANCE = Rule("be 'learned' or from 0 to 10", lambda one: one == "learned" or number(0, 10).fits(one))
 CANDIDATE: Rules = {
+    "relevance": RELEVANCE,
+    **dict.fromkeys(("p", "loss", "error", "accuracy", "temperature", "seconds"), NUMBER),
+    **dict.fromkeys(("epochs", "alpha"), or_null(NUMBER)),
+    **dict.fromkeys(("indicators", "chosen"), FLAG),
     "stage": TEXT,
     "scale": or_null(TEXT),
-    "relevance": RELEVANCE,
-    "indicators": FLAG,
-    "p": NUMBER,
-    "loss": NUMBER,
-    "error": NUMBER,
-    "seconds": NUMBER,
-    "epochs": or_null(NUMBER),
-    "accuracy": NUMBER,
-    "temperature": NUMBER,
-    "alpha": or_null(NUMBER),
-    "chosen": FLAG,
 }
 PREPROCESSING: Rules = {
     "scale": choice(None, *KINDS),
@@ -466,14 +456,10 @@ def _arrays_of_member(
     arrays: Arrays, trainer: Description, member: str, shapes: dict[str, tuple[int, ...]]
 ) -> Expected:
     """Yield the arrays of one net, whose parameters have these shapes."""
-    n_hashes, prefix = trainer["net"]["n_hashes"], f"net.{member}"
     if "run" not in trainer:
-        yield from _arrays_of_packed(arrays, prefix, shapes)
-    else:
-        yield from _parameters(prefix, shapes)
-    _check_outputs(arrays, prefix, list(shapes), n_hashes)
-    if "run" not in trainer:
+        yield from _arrays_of_packed(arrays, f"net.{member}", shapes)
         return
+    yield from _parameters(f"net.{member}", shapes)
 
     def has(start: str) -> bool:
         return any(name.startswith(start) for name in arrays)
@@ -489,7 +475,6 @@ def _arrays_of_member(
     recent = trainer["predicts_with"] == RECENT or has(f"averages.{member}{RECENT}.")
     for which in (RECENT,) if recent else ("older", "newer"):
         yield from _parameters(f"averages.{member}{which}.", shapes)
-        _check_outputs(arrays, f"averages.{member}{which}.", list(shapes), n_hashes)
     clock = trainer["averages"][4]
     up_to_clock = Rule(f"hold numbers of rows up to {clock}", lambda one: (one >= -1).all() and (one <= clock).all())
     for name in (f"averages.{member}taken", f"averages.{member}{RECENT}.taken"):
@@ -518,42 +503,16 @@ def _arrays_of_packed(arrays: Arrays, prefix: str, shapes: dict[str, tuple[int, 
     yield from _parameters(prefix, {name: shape for name, shape in shapes.items() if name != TABLE})
 
 
-def _check_outputs(arrays: Arrays, prefix: str, names: list[str], n_hashes: int) -> None:
-    """Raise a ValueError if there may be codes for which an output of a net is not finite in float32."""
-    bound = 1.0
-    for name in names:
-        found = arrays[prefix + name]
-        if name.endswith("bias"):
-            bound += _largest(found)
-        elif name == TABLE and prefix + SCALES in arrays:
-            largest = arrays[prefix + SCALES].max(initial=0).astype(np.uint32) << np.uint32(16)
-            bound = n_hashes * 8 * float(largest.view(np.float32))
-        elif name == TABLE:
-            bound = n_hashes * _largest(found)
-        else:
-            bound *= found.shape[1] * _largest(found)
-        require_array(bound < MAX_OUTPUT, prefix + name, f"be so small that outputs stay below {MAX_OUTPUT:g}")
-
-
-def _largest(array: Any) -> float:
-    """Return the largest absolute value."""
-    return max(float(array.max(initial=0)), -float(array.min(initial=0)))
-
-
 def _arrays_of_machine(arrays: Arrays, targets: Description, n_columns: int) -> Expected:
     floats, n_outputs = ("float64",), _n_outputs(arrays, targets)
     n_columns_of_targets = 1 if n_outputs == 2 and "classes" in targets else n_outputs
-    small = Rule(f"hold numbers below {MAX_SCORE:g}", lambda one: _largest(one) < MAX_SCORE)
     a_row = Rule("hold a row for each training row", len)
     yield "machine.coefficients", Array(floats, (None, n_columns_of_targets), a_row)
     yield "machine.bias", Array(floats, (n_columns_of_targets,))
-    coefficients = arrays["machine.coefficients"]
-    n = len(coefficients)
-    bound = n * _largest(coefficients) + _largest(arrays["machine.bias"])  # a kernel is at most 1
-    require_array(bound < MAX_SCORE, "machine.coefficients", f"be so small that scores stay below {MAX_SCORE:g}")
+    n = len(arrays["machine.coefficients"])
     if "classes" in targets:
-        yield "machine.calibration.slopes", Array(floats, (2,), small)
-        yield "machine.calibration.bias", Array(floats, (n_outputs,), small)
+        yield "machine.calibration.slopes", Array(floats, (2,))
+        yield "machine.calibration.bias", Array(floats, (n_outputs,))
     if "machine.rows" in arrays:
         yield "machine.rows", Array(("float64", "float32"), (n, n_columns))
         return
@@ -588,9 +547,8 @@ def save_model(
     training_state: bool = False,
     timings: bool,
     more: Description | None = None,
-    outdated: Sequence[Path] = (),
 ) -> None:
-    """Write a fitted estimator to `path`, with more of a description if it is given, and remove what is outdated."""
+    """Write a fitted estimator to `path`, with more of a description if it is given."""
     given: Any = estimator
     params = dict(estimator._fitted_params)
     if not isinstance(params["random_state"], int):
@@ -619,7 +577,7 @@ def save_model(
         arrays |= {f"residuals.{name}": array for name, array in vars(residuals).items()}
     arrays, description = arrays | learned, description | (more or {})
     check_model(arrays, json.loads(json.dumps(description, allow_nan=False)))
-    write_file(path, arrays, description, outdated=outdated)
+    write_file(path, arrays, description)
 
 
 def residuals_from(arrays: Arrays) -> Residuals | None:

@@ -9,7 +9,7 @@ import hashlib
 import json
 import math
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
 
@@ -51,14 +51,11 @@ Arrays = dict[str, NDArray[Any]]
 Description = dict[str, Any]
 
 
-def write_file(path: Path, arrays: Arrays, description: Description, *, outdated: Sequence[Path] = ()) -> None:
-    """Write arrays and a description by way of a file beside `path`, which is replaced at the end or not at all.
-
-    Files that are `outdated` are removed with the one that is replaced.
-    """
+def write_file(path: Path, arrays: Arrays, description: Description) -> None:
+    """Write arrays and a description by way of a file beside `path`, which is replaced at the end or not at all."""
     arrays = {name: np.ascontiguousarray(array, array.dtype.newbyteorder("<")) for name, array in arrays.items()}
     text = json.dumps(_versions(MODEL) | description, allow_nan=False)
-    write_bytes(path, *serialized(arrays, {MODEL.key: f"{digest_of(text, arrays)} {text}"}), outdated=outdated)
+    write_bytes(path, *serialized(arrays, {MODEL.key: f"{digest_of(text, arrays)} {text}"}))
 
 
 class Parts(NamedTuple):

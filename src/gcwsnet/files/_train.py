@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import json
 import logging
-import math
 import re
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -53,9 +52,9 @@ logger = logging.getLogger("gcwsnet.files")
 
 MAX_BYTES_OF_KEPT_CODES = 1 << 28
 
-CHECKPOINT, RUN, CURVES = "checkpoint.safetensors", "run.json", "curves.json"
+CHECKPOINT, RUN = "checkpoint.safetensors", "run.json"
 
-WRITTEN = re.compile(r"(model|checkpoint)\.safetensors|run\.json|curves\.json")
+WRITTEN = re.compile(r"(model|checkpoint)\.safetensors|run\.json")
 
 SCORE = "held_out"
 """The entry of a model file with the score of the rows that were held out."""
@@ -157,7 +156,7 @@ def train_files(options: TrainingOptions, observer: TrainingObserver, cluster: C
     if is_stream:
         options.check_for_stream()
         if cluster is not None:
-            raise ValueError("workers read files, which standard input is not; give files, or leave --engine dask out")
+            raise ValueError("workers read files, which standard input is not; give files")
     given = [one.name for one in ([] if is_codes(options.files) else sources) + test_sources]
     rejects = options.reading.get("rejects")
     require_separate(given, [] if rejects is None else [rejects], folder=options.out, written=WRITTEN)
@@ -228,9 +227,7 @@ def _train(
         cluster.run(estimator, plan, held_out, observing)
     for one in inputs:
         one.check()
-    outdated = [options.out / RUN, options.out / CURVES]  # of an older model in the folder
-    save_model(estimator, model, timings=False, more=more, outdated=outdated)
-    write_curves(options.out, estimator)
+    save_model(estimator, model, timings=False, more=more)
     run = {"model": _digest(model), "run": fingerprint}
     write_file(options.out / RUN, json.dumps(run, indent=1).encode())
     checkpoint.unlink(missing_ok=True)
@@ -501,16 +498,6 @@ class _Checkpoints(Observer):
         if start >= self._not_before:
             self._save()
             self._not_before = time.monotonic() + self._least_pause * (time.monotonic() - start)
-
-
-def write_curves(folder: Path, estimator: BaseGCWSNet) -> None:
-    """Write the curves of an estimator into a folder, without seconds: equal runs give equal files."""
-    history = {name: values for name, values in estimator.history_.items() if name != "seconds"}
-    length = len(next(iter(history.values()), []))
-    records = [
-        {name: values[i] for name, values in history.items() if not math.isnan(values[i])} for i in range(length)
-    ]
-    write_file(folder / CURVES, (json.dumps(records, indent=1) + "\n").encode())
 
 
 def _is_finished(out: Path, fingerprint: dict[str, Any]) -> bool:
