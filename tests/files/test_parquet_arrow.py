@@ -100,43 +100,6 @@ def test_numbers_alone_are_dense(save: Saved) -> None:
     assert same(batch.X, np.array([[1.5, 1], [2, 2], [-3, 3], [4, 4], [5, 5]], np.float32))
 
 
-def test_lists_of_indices_and_values_are_sparse_rows(save: Saved) -> None:
-    table = pa.table(
-        {
-            "indices": pa.array([[5, 1], [], [0], None, [2]], pa.list_(pa.int32())),
-            "values": pa.array([[0.5, 2.0], [], [3.0], None, [None]], pa.list_(pa.float32())),
-            "y": ["a", "b", "a", "b", "a"],
-        }
-    )
-    path = save(table)
-    batches = read(path, label="y", missing="nan")
-    found = whole(batches)
-    expected = np.zeros((5, 6))
-    expected[[0, 0, 2, 4], [1, 5, 0, 2]] = 2, 0.5, 3, np.nan
-    assert np.array_equal(found.X, expected, equal_nan=True)
-    assert found.y.tolist() == ["a", "b", "a", "b", "a"]
-    assert whole(read(path, label="y", missing="nan", n_features=9)).X.shape == (5, 9)
-
-
-def test_sparse_rows_that_break_a_rule_are_named(save: Saved) -> None:
-    table = pa.table(
-        {
-            "indices": [[0, 1], [0], [4, 4], [-1], [7], [2]],
-            "values": [[1.0], [1.0], [1.0, 2.0], [1.0], [1.0], [9.0]],
-        }
-    )
-    path = save(table)
-    batches = read(path, n_features=6, on_error="skip")
-    assert whole(batches).X.tolist() == [[1, 0, 0, 0, 0, 0], [0, 0, 9, 0, 0, 0]]
-    assert [reason.removeprefix(str(path)) for reason in batches.reasons] == [
-        ":1:indices: indices and values of a row must have the same length, got 2 and 1; drop the row",
-        ":3:indices: an index must occur only once in a row; drop the row",
-        ":4:indices: an index must be from 0 to 5, got '-1'; drop the row",
-        ":5:indices: an index must be from 0 to 5, got '7'; drop the row",
-    ]
-    assert batches.survey().n_rows == 2
-
-
 @pytest.mark.parametrize("kind", [pa.list_(pa.float32(), 2), pa.list_(pa.float64()), pa.large_list(pa.int64())])
 def test_lists_are_vectors(kind: Any, save: Saved) -> None:
     table = pa.table({"v": pa.array([[1, 2], [3, 4], [5, 6], [7, 8]], kind), "x": [0.5, 1.5, 2.5, 3.5]})

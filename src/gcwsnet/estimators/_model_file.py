@@ -99,7 +99,6 @@ COLUMN: Rules = {
             isinstance(all_, list) and all(isinstance(one, str) for one in all_) and len(set(all_)) == len(all_)
         ),
     ),
-    "values": or_null(TEXT),
     "by_value?": choice(True),
     "words?": choice(True),
     "date_order?": choice(*DATE_ORDERS),
@@ -217,7 +216,7 @@ def check_model(arrays: Arrays, model: Any) -> None:
     names, schema = model["feature_names_in"], model["coder"]["schema"]
     if names is not None:
         columns = [] if schema is None else schema["columns"]
-        n = sum(1 + (one["values"] is not None) for one in columns) or model["coder"]["n_features"]
+        n = len(columns) or model["coder"]["n_features"]
         require(len(names) == n, "model.feature_names_in", f"have {n} names, one for each column", names)
     for name in sorted(READ_WHEN_USED & model["params"].keys()):
         raise ValueError(f"model.params must not have {name}, which is no part of a model")

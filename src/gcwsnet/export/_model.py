@@ -90,15 +90,10 @@ def _column(graph: Graph, column: Column) -> Value:
         if column.kind == "onehot":
             return place.equals(np.arange(column.width)).cast(np.float64)
         return missing.where(place < 0, place.cast(np.float64))
-    if column.kind == "hashed":
-        raise ValueError(
-            f"the column {column.key!r} has {'words' if column.words else 'more than 100 categories'}, which are "
-            "hashed, and no ONNX operator hashes text; merge categories so that at most 100 are left, or leave the "
-            "column out"
-        )
     raise ValueError(
-        f"the column {column.key!r} holds sparse rows, for which ONNX has no type of input; fit on vectors of "
-        "numbers, or leave the column out"
+        f"the column {column.key!r} has {'words' if column.words else 'more than 100 categories'}, which are "
+        "hashed, and no ONNX operator hashes text; merge categories so that at most 100 are left, or leave the "
+        "column out"
     )
 
 

@@ -168,4 +168,4 @@ def _damage_as_data_error(path: str) -> AbstractContextManager[None]:
 
 def _is_looked_at(field: Any) -> bool:
     """Return whether the first values of a column tell more than its type: those of lists and of text do."""
-    return arrow_kind(field.type) in ("vector", "index vector", "text")
+    return arrow_kind(field.type) in ("vector", "text")

@@ -81,8 +81,7 @@ def read(
         The schema of data that was read before: columns, categories, width, index base, missing values. Columns are
         found by their names, in any order. By default the schema is learned from the sources.
     n_features : int, optional
-        The number of columns of X, for LIBSVM files and for sparse rows of tables. By default all rows are read once to
-        find it.
+        The number of columns of X, for LIBSVM files. By default all rows are read once to find it.
     index_base : {"auto", 0, 1}, default="auto"
         The index of the first column in LIBSVM files. "auto" is 1 if no row of any file has the index 0, as in
         scikit-learn; all rows are read once to find out. For a stream, the lines of its first 64 KiB decide, and a
@@ -142,8 +141,8 @@ def read(
 
     Notes
     -----
-    X is CSR for LIBSVM files, for tables with hashed categories or over 1,000 one-hot columns, and for sparse rows. It
-    is dense otherwise. An npz file is read as a whole, and an npy file is mapped into memory.
+    X is CSR for LIBSVM files, and for tables with hashed categories or over 1,000 one-hot columns. It is dense
+    otherwise. An npz file is read as a whole, and an npy file is mapped into memory.
 
     Examples
     --------

@@ -415,8 +415,7 @@ class TableColumn(ABC):
     Attributes
     ----------
     kind : str
-        "number", "boolean", "date", "duration", "text", "category", "ordered", "vector" or "index vector", or the name
-        of a type that is none of them.
+        "number", "boolean", "date", "duration", "text", "category", "ordered" or "vector", or the name of another type.
     """
 
     kind: str
@@ -515,9 +514,7 @@ def arrow_kind(arrow_type: Any) -> str:
     """Return the kind of a column of a type of pyarrow, or the name of the type."""
     types = require_pyarrow("tables").types
     is_list = types.is_list(arrow_type) or types.is_large_list(arrow_type) or types.is_fixed_size_list(arrow_type)
-    if is_list and types.is_integer(arrow_type.value_type):
-        return "index vector"
-    if is_list and types.is_floating(arrow_type.value_type):
+    if is_list and (types.is_integer(arrow_type.value_type) or types.is_floating(arrow_type.value_type)):
         return "vector"
     if types.is_dictionary(arrow_type):
         return "ordered" if arrow_type.ordered else "category"

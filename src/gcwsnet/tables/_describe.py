@@ -84,11 +84,11 @@ class ColumnStatistics:
         elif end > first:
             missing = int(self.missing[first:end].sum())
             least, most = float(self.least[first:end].min()), float(self.most[first:end].max())
-            if (self.entries[first:end] < self.n_rows).any() and column.kind != "sparse":
+            if (self.entries[first:end] < self.n_rows).any():
                 least, most = min(least, 0.0), max(most, 0.0)
             if column.kind == "ordered" and least <= most:
                 values = f"{column.categories[int(least)]} to {column.categories[int(most)]}"
-            elif column.kind in (*NUMBERS, "vector", "sparse"):
+            elif column.kind in (*NUMBERS, "vector"):
                 values = _range(column.kind, least, most)
         return ColumnSummary(column.key, column.summary, missing, values)
 

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from gcwsnet import _core
 from gcwsnet import _sparse as sparse
-from gcwsnet._validation import INEXACT, INEXACT_WAY_OUT, MAX_COLUMNS
+from gcwsnet._validation import INEXACT, INEXACT_WAY_OUT
 from gcwsnet.tables._batch import Batch, mark_canonical
 from gcwsnet.tables._columns import (
     DATE_ORDERS,
@@ -37,7 +37,7 @@ from gcwsnet.tables._schema import HASH_COLUMNS, NUMBERS, Column, ColumnSelectio
 
 FNV_BASIS, FNV_PRIME = 0xCBF29CE484222325, 0x100000001B3
 
-PLURALS = {"category": "categories", "ordered": "ordered categories", "vector": "lists", "index vector": "lists"}
+PLURALS = {"category": "categories", "ordered": "ordered categories", "vector": "lists"}
 PLURALS |= {kind: f"{kind}s" for kind in ("number", "boolean", "date", "duration")}
 
 CATEGORIES_HINT = "if these are categories, name the column in categorical, or give it a type of categories"
@@ -75,15 +75,6 @@ def encode(
         X = (_join_sparse if schema.is_sparse else _join_dense)(parts, shape, dtype)
     y = None if selection.label is None else to_labels(columns[selection.label], schema, invalid)
     return Batch(X, y, None if selection.weight is None else columns[selection.weight].numbers())
-
-
-def in_schema_order(
-    columns: Mapping[int, TableColumn], selection: ColumnSelection, schema: Schema
-) -> Iterator[tuple[Column, list[TableColumn]]]:
-    """Yield each column of a schema with its column of the table; a "sparse" one has two, of indices and of values."""
-    numbers = iter(selection.features)
-    for column in schema.columns:
-        yield column, [columns[next(numbers)] for _ in range(2 if column.kind == "sparse" else 1)]
 
 
 def to_labels(column: TableColumn, schema: Schema, invalid: InvalidRows) -> Any:
@@ -164,14 +155,12 @@ def _encode_columns(
 ) -> Iterator[tuple[int, NDArray[np.float64] | Entries]]:
     """Yield for each column of a table its first column of X, and what it becomes: a block of columns, or entries."""
     first = 0
-    for column, sources in in_schema_order(columns, selection, schema):
-        source = sources[0]
+    for column, number in zip(schema.columns, selection.features, strict=True):
+        source = columns[number]
         if column.kind in NUMBERS:
             yield first, _encode_numbers(column, source, schema, invalid)[:, np.newaxis]
         elif column.kind == "vector":
             yield first, _encode_vectors(column, source, invalid)
-        elif column.kind == "sparse":
-            yield first, _encode_index_lists(column, source, sources[1], invalid)
         else:
             start = schema.n_features - schema.hash_columns if column.kind == "hashed" else first
             yield start, _encode_categories(column, source, schema, invalid)
@@ -324,40 +313,6 @@ def _encode_words(column: Column, indices: NDArray[np.int64], texts: list[str], 
     return np.repeat(rows, [len(one) for one in found]), joined, np.ones(len(joined))
 
 
-def _encode_index_lists(
-    column: Column, index_lists: TableColumn, value_lists: TableColumn, invalid: InvalidRows
-) -> Entries:
-    """Return the rows, indices and values of the entries of sparse rows.
-
-    A row is invalid if its lists differ in length, or if an index is out of range or occurs twice.
-    """
-    for lists in (index_lists, value_lists):
-        _refuse_inexact(column, lists, invalid)
-    lengths, indices = index_lists.lists()
-    value_lengths, values = value_lists.lists()
-    unequal = lengths != value_lengths
-    if unequal.any():
-        rule = "indices and values of a row must have the same length, got "
-        invalid.add(
-            np.flatnonzero(unequal),
-            column.reference,
-            lambda row: f"{rule}{lengths[row]} and {value_lengths[row]}; drop the row",
-        )
-        indices = indices[np.repeat(~unequal, lengths)]
-        values = values[np.repeat(~unequal, value_lengths)]
-    rows = np.repeat(np.arange(len(lengths)), np.where(unequal, 0, lengths))
-    outside = ~((indices >= 0) & (indices < column.width))
-    for row, index in zip(rows[outside], indices[outside], strict=True):
-        message = f"an index must be from 0 to {column.width - 1}, got {quote(f'{index:.0f}')}; drop the row"
-        invalid.add([row], column.reference, message)
-    rows, indices, values = rows[~outside], indices[~outside].astype(np.int64), values[~outside]
-    order = np.lexsort((indices, rows))
-    repeated = (np.diff(rows[order]) == 0) & (np.diff(indices[order]) == 0)
-    twice = rows[order][1:][repeated]
-    invalid.add(twice, column.reference, "an index must occur only once in a row; drop the row")
-    return rows, indices, values
-
-
 @dataclass(frozen=True)
 class Survey:
     """What is known about rows after reading all of them once: their number, width and labels.
@@ -460,7 +415,6 @@ class Learner:
         self._categories: dict[int, set[str]] = {number: set() for number, kind in kinds.items() if kind == "onehot"}
         self._forms: dict[int, set[str]] = {number: set() for number in self._categories}
         self._orders: dict[int, tuple[str, ...]] = {}
-        self._widths = {number: 1 for number, kind in kinds.items() if kind == "sparse"}
 
     def update(self, batch: Batch) -> None:
         """Count the valid rows of a batch, and learn from their labels."""
@@ -478,10 +432,11 @@ class Learner:
                 self._parsed_labels = None
 
     def update_columns(self, columns: Mapping[int, TableColumn], selection: ColumnSelection, valid: Any) -> None:
-        """Learn categories and widths from the rows of a table that the boolean mask `valid` chooses."""
-        for number, (column, sources) in enumerate(in_schema_order(columns, selection, self.start)):
+        """Learn categories from the rows of a table that the boolean mask `valid` chooses."""
+        for number, column in enumerate(self.start.columns):
+            source = columns[selection.features[number]]
             if column.kind == "onehot":
-                indices, texts = factor_of_column(column, sources[0])
+                indices, texts = factor_of_column(column, source)
                 occurring = np.unique(indices[valid])
                 present = [texts[index] for index in occurring[occurring >= 0]]
                 if "text" not in self._forms[number]:
@@ -489,11 +444,7 @@ class Learner:
                 if len(self._categories[number]) <= MAX_ONE_HOT:
                     self._categories[number].update(present)
             elif column.kind == "ordered":
-                self._check_order(number, tuple(factor_of_column(column, sources[0]).texts))
-            elif column.kind == "sparse":
-                lengths, entries = sources[0].lists()
-                largest = int(entries[np.repeat(valid, lengths)].max(initial=0))
-                self._widths[number] = max(self._widths[number], largest + 1)
+                self._check_order(number, tuple(factor_of_column(column, source).texts))
 
     def merge(self, other: Learner, path: str) -> None:
         """Add what was learned from the rows of the file `path`, which come after these; an error changes nothing."""
@@ -516,15 +467,13 @@ class Learner:
             self._parsed_labels = None
         else:
             self._parsed_labels.merge(other._parsed_labels)
-        for number, width in other._widths.items():
-            self._widths[number] = max(self._widths[number], width)
         for number, categories in other._categories.items():
             self._forms[number] |= other._forms[number]
             if len(self._categories[number]) <= MAX_ONE_HOT:
                 self._categories[number] |= categories
 
     def schema(self) -> Schema:
-        """Return the schema with categories, widths and the type of text labels."""
+        """Return the schema with categories and the type of text labels."""
         if not self.start.columns:
             return self.start
         columns = []
@@ -537,8 +486,6 @@ class Learner:
                     columns.append(replace(column, categories=categories, width=len(categories)))
             elif column.kind == "ordered":
                 columns.append(replace(column, categories=self._orders.get(number, ())))
-            elif column.kind == "sparse" and column.width == MAX_COLUMNS:
-                columns.append(replace(column, width=self._widths[number]))
             else:
                 columns.append(column)
         hashed = any(column.kind == "hashed" for column in columns)

@@ -21,7 +21,7 @@ from gcwsnet.tables._errors import ColumnReference, DataError
 NUMBERS = ("number", "boolean", "date", "duration", "ordered")
 """Kinds of columns that become one column of numbers."""
 
-KINDS = (*NUMBERS, "onehot", "hashed", "vector", "sparse")
+KINDS = (*NUMBERS, "onehot", "hashed", "vector")
 
 HASH_COLUMNS = 1 << 14
 """The columns of X that hashed categories share, unless another number is given."""
@@ -129,17 +129,14 @@ class Column:
         None where the file that the schema was learned from has no column names.
     number : int
         Its position in that file, counted from 0.
-    kind : {"number", "boolean", "date", "duration", "ordered", "onehot", "hashed", "vector", "sparse"}
+    kind : {"number", "boolean", "date", "duration", "ordered", "onehot", "hashed", "vector"}
         Booleans are 0 and 1, dates are days since 1970-01-01 in UTC, durations are days, and "ordered" categories are
-        their ranks from 0. A "sparse" column holds the indices of sparse rows; `values` names the column that holds
-        their values.
+        their ranks from 0.
     width : int
         The number of columns of X that it becomes: 1, the number of categories, the length of a vector, or 0 for
         "hashed" columns, which all share the last `hash_columns` columns of X.
     categories : tuple of str
         The categories of a "onehot" column, in the order of their columns of X, or of an "ordered" one by rank.
-    values : str or None
-        The name of the second column of a "sparse" column.
     by_value : bool
         Whether the categories of a "hashed" column are numbers or booleans, and are hashed as such: 1.0 as 1.
     words : bool
@@ -153,7 +150,6 @@ class Column:
     kind: str
     width: int = 1
     categories: tuple[str, ...] = ()
-    values: str | None = None
     by_value: bool = False
     words: bool = False
     date_order: str = ""
@@ -231,17 +227,14 @@ class Schema:
 
     @property
     def is_sparse(self) -> bool:
-        """Whether X of a table is CSR: with hashed categories, with sparse rows, or with over 1,000 one-hot columns."""
+        """Whether X of a table is CSR: with hashed categories, or with over 1,000 one-hot columns."""
         one_hot = sum(column.width for column in self.columns if column.kind == "onehot")
-        return one_hot > 1000 or any(column.kind in ("hashed", "sparse") for column in self.columns)
+        return one_hot > 1000 or any(column.kind == "hashed" for column in self.columns)
 
     @property
     def is_open(self) -> bool:
-        """Whether categories or the width of sparse rows are still to be learned from rows."""
-        return any(
-            (column.kind in ("onehot", "ordered") and not column.categories) or column.width == MAX_COLUMNS
-            for column in self.columns
-        )
+        """Whether categories are still to be learned from rows."""
+        return any(column.kind in ("onehot", "ordered") and not column.categories for column in self.columns)
 
     @property
     def numeric(self) -> NDArray[np.bool_] | None:
@@ -254,8 +247,7 @@ class Schema:
     @property
     def input_names(self) -> list[str | None]:
         """The names of the columns of a table that make up X, None where it has no names."""
-        pairs = [(column.name, column.values) for column in self.columns]
-        return [name for first, second in pairs for name in ((first,) if second is None else (first, second))]
+        return [column.name for column in self.columns]
 
     def with_columns(self, columns: tuple[Column, ...]) -> Schema:
         """Return the schema with other columns, and with the number of features that they make."""
@@ -369,7 +361,7 @@ class FileColumn(NamedTuple):
     @classmethod
     def describe(cls, name: str, column: TableColumn) -> FileColumn:
         """Return a column of a frame or of a file with types, by its first values where it holds texts or lists."""
-        if "vector" in column.kind:
+        if column.kind == "vector":
             lengths, _ = column.lists()
             return cls(name, column.kind, int(lengths[np.argmax(lengths > 0)]) if len(lengths) else 0)
         if column.kind != "text":
@@ -429,7 +421,7 @@ class ColumnNames:
 def infer_schema(file_columns: Sequence[FileColumn], options: ReadOptions, path: str | None) -> Schema:
     """Return the schema of a table as far as its columns tell.
 
-    Categories are still to be learned from the rows, and sparse rows are as wide as X may be.
+    Categories are still to be learned from the rows.
     """
     names = ColumnNames([column.name for column in file_columns], path)
     label = None if options.label is None else names.require(options.label, "label")
@@ -440,16 +432,11 @@ def infer_schema(file_columns: Sequence[FileColumn], options: ReadOptions, path:
         chosen = [names.require(name, "columns") for name in options.columns]
     excluded = {names.require(name, "exclude") for name in options.exclude}
     categorical = {names.require(name, "categorical") for name in options.categorical}
-    indices, values = _find_sparse_pair(file_columns)
-    columns = []
-    for number in chosen:
-        if number in excluded or number == values:
-            continue
-        if number == indices:
-            width = options.n_features or MAX_COLUMNS
-            columns.append(Column(file_columns[number].name, number, "sparse", width, values="values"))
-        else:
-            columns.append(_infer_column(file_columns[number], number, number in categorical, options, path))
+    columns = [
+        _infer_column(file_columns[number], number, number in categorical, options, path)
+        for number in chosen
+        if number not in excluded
+    ]
     if not columns:
         raise DataError("there must be at least one column besides label and weight, got none", path=path)
     schema = Schema(
@@ -481,9 +468,9 @@ def _infer_column(
         return Column(name, number, kind)
     if kind.startswith("date, "):
         return Column(name, number, "date", date_order=kind.removeprefix("date, "))
-    if "vector" in kind and width:
+    if kind == "vector" and width:
         return Column(name, number, "vector", width)
-    if "vector" in kind:
+    if kind == "vector":
         rule = (
             "a column of vectors must have one in its first rows, got only missing or empty ones; leave the column "
             "out, or drop these rows"
@@ -499,16 +486,6 @@ def _infer_column(
             f"type {kind}; leave the column out, or convert it"
         )
     raise DataError(rule, path=path, column=number if name is None else name)
-
-
-def _find_sparse_pair(file_columns: Sequence[FileColumn]) -> tuple[int, int] | tuple[None, None]:
-    """Return the numbers of the columns with the indices and values of sparse rows, where there are both."""
-    numbers = {column.name: number for number, column in enumerate(file_columns)}
-    indices, values = numbers.get("indices"), numbers.get("values")
-    if indices is None or values is None:
-        return None, None
-    is_pair = file_columns[indices].kind == "index vector" and "vector" in file_columns[values].kind
-    return (indices, values) if is_pair else (None, None)
 
 
 class ColumnSelection(NamedTuple):
