@@ -57,10 +57,7 @@ def test_compression_is_detected_whatever_the_name(ending: str, write: Write) ->
 SKIPPED_BY_ZSTD = b"\x5a\x2a\x4d\x18\x03\x00\x00\x00abc"
 BETWEEN = {"gz": [b"", bytes(3)], "bz2": [b""], "xz": [b"", bytes(4), bytes(1 << 17)], "zst": [b"", SKIPPED_BY_ZSTD]}
 TABLE = "a,b\n" + "".join(f"{i},{i}\n" for i in range(1000))
-ARROW = io.BytesIO()
-with pa.ipc.new_stream(ARROW, pa.schema({"a": pa.int64()})) as _stream:
-    _stream.write_batch(pa.record_batch({"a": range(1000)}))
-TEXTS = {"libsvm": ROWS, "csv": TABLE.encode(), "arrow": ARROW.getvalue()}
+TEXTS = {"libsvm": ROWS, "csv": TABLE.encode()}
 
 
 def archive(ending: str, content: bytes) -> list[bytes]:

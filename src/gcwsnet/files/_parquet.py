@@ -1,24 +1,22 @@
-"""Parquet files, Arrow files (Feather) and Arrow streams, read by pyarrow."""
+"""Parquet and Arrow files, read by pyarrow."""
 
 from __future__ import annotations
 
-import io
 from abc import abstractmethod
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from contextlib import AbstractContextManager, ExitStack
-from itertools import chain
-from typing import Any, NamedTuple
+from contextlib import AbstractContextManager, contextmanager
+from typing import Any
 
 from gcwsnet.files._reader import TableReader
-from gcwsnet.files._sources import ByteStream, Source, read_fully
+from gcwsnet.files._sources import Source
 from gcwsnet.tables._columns import ArrowColumn, TableColumn, arrow_kind
 from gcwsnet.tables._errors import DataError, InvalidRows, damage_as_data_error, require_pyarrow
 from gcwsnet.tables._schema import ColumnSelection, FileColumn, Schema
 
 TABLE_ROWS = 8192
 FIRST_ROWS = 1000
-ARROW_FILE_PREFIX = b"ARROW1\x00\x00"  # an Arrow file is this prefix, a stream, and a footer
+ARROW_FILE_PREFIX = b"ARROW1"
 
 
 class PyarrowReader(TableReader):
@@ -84,81 +82,32 @@ class ParquetReader(PyarrowReader):
         return parquet.ParquetFile(source.name, buffer_size=1 << 20, pre_buffer=False)
 
 
-class OpenArrow(NamedTuple):
-    """An open Arrow file or stream: its pyarrow schema, its first record batch with rows, and all record batches."""
-
-    schema: Any
-    first: Any
-    batches: Iterator[Any]
-    stack: ExitStack
-
-
 class ArrowReader(PyarrowReader):
-    """A reader of Arrow files and streams, record batch by record batch.
-
-    A stream that can be read only once stays open after its schema was read.
-    """
-
-    def __init__(self, *args: Any, **settings: Any) -> None:
-        super().__init__(*args, **settings)
-        self._schemas: dict[str, tuple[Any, Any]] = {}
-        self._pending: dict[str, OpenArrow] = {}
+    """A reader of files with an Arrow file (Feather) or an Arrow stream, record batch by record batch."""
 
     def _arrow_schema(self, source: Source) -> tuple[Any, Any]:
-        if source.name not in self._schemas:
-            opened = _open_arrow(source)
-            self._schemas[source.name] = opened.schema, opened.first
-            if source.reusable:
-                opened.stack.close()
-            else:
-                self._pending[source.name] = opened
-        return self._schemas[source.name]
+        with _open_arrow(source) as (arrow_schema, batches):
+            return arrow_schema, next((batch for batch in batches if batch.num_rows), None)
 
     def _record_batches(self, source: Source, numbers: list[int]) -> Iterator[Any]:
-        opened = self._pending.pop(source.name, None) or _open_arrow(source)
-        with opened.stack:
-            for batch in opened.batches:
+        with _open_arrow(source) as (_, batches):
+            for batch in batches:
                 for begin in range(0, batch.num_rows, TABLE_ROWS):
                     yield batch.slice(begin, TABLE_ROWS).select(numbers)
 
 
-def _open_arrow(source: Source) -> OpenArrow:
-    """Open an Arrow source: a plain file is read by its record batches, all others are read as streams."""
+@contextmanager
+def _open_arrow(source: Source) -> Iterator[tuple[Any, Iterator[Any]]]:
+    """Give the pyarrow schema of a file and its record batches."""
+    source.require_plain_file("Arrow")
     pyarrow = require_pyarrow("Arrow")
-    stack = ExitStack()
-    is_file = source.head().startswith(ARROW_FILE_PREFIX)
-    if is_file and source.is_plain_file():
-        file = pyarrow.ipc.open_file(stack.enter_context(pyarrow.OSFile(source.name)))
-        schema: Any = file.schema
-        batches: Iterator[Any] = (file.get_batch(number) for number in range(file.num_record_batches))
-    else:
-        stream = stack.enter_context(source.open())
-        if is_file:
-            stream.read(len(ARROW_FILE_PREFIX))
-        reader = pyarrow.ipc.open_stream(pyarrow.PythonFile(_ReadableFile(stream), mode="r"))
-        schema, batches = reader.schema, _read_to_end(reader, stream)
-    first = next((batch for batch in batches if batch.num_rows), None)
-    return OpenArrow(schema, first, chain([] if first is None else [first], batches), stack)
-
-
-def _read_to_end(batches: Iterator[Any], stream: ByteStream) -> Iterator[Any]:
-    """Yield all record batches, then read the remaining bytes: only its end tells whether an archive is complete."""
-    yield from batches
-    while stream.read(1 << 20):
-        pass
-
-
-class _ReadableFile(io.RawIOBase):
-    """A stream of bytes as a Python file, for pyarrow."""
-
-    def __init__(self, stream: ByteStream) -> None:
-        self._stream = stream
-
-    def readable(self) -> bool:
-        return True
-
-    def read(self, size: int = -1) -> bytes:
-        return read_fully(self._stream.read, size)
+    with pyarrow.OSFile(source.name) as file:
+        if source.head().startswith(ARROW_FILE_PREFIX):
+            opened = pyarrow.ipc.open_file(file)
+            yield opened.schema, (opened.get_batch(number) for number in range(opened.num_record_batches))
+        else:
+            stream = pyarrow.ipc.open_stream(file)
+            yield stream.schema, iter(stream)
 
 
 def _damage_as_data_error(path: str) -> AbstractContextManager[None]:

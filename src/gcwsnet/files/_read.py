@@ -216,6 +216,6 @@ def _file_reader(
     if format == "auto":
         format = detect_format(sources)  # noqa: A001
     options.check_format(format)
-    if n_streams and format in ("csv", "tsv", "arrow") and options.hash_columns is None and schema is None:
+    if n_streams and format in ("csv", "tsv") and options.hash_columns is None and schema is None:
         options = replace(options, hash_columns=HASH_COLUMNS)
     return READERS[format](sources, options, schema, on_error, rejects)
