@@ -115,7 +115,7 @@ def train(
         int | None,
         _where(
             min=1,
-            help="With --engine dask: the number of parts of the rows that are learned at the same time. The model "
+            help="On a cluster: the number of parts of the rows that are learned at the same time. The model "
             "depends on it, and not on the number of workers.",
             show_default="4",
         ),
@@ -141,7 +141,7 @@ def train(
 
     A first model learns from most rows, and is scored on the rows that were held out; the final model learns from all
     rows. At 1, 2, 4, 8, ... thousand rows, the loss and the accuracy of the rows before they are learned are printed,
-    and with --test those of the test rows. The folder of the model gets model.safetensors and curves.json.
+    and with --test those of the test rows. The folder of the model gets model.safetensors.
 
     For example:
       gcwsnet train digits.csv --label digit --out digits-model --report digits.html
