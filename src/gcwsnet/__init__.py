@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from gcwsnet import files, neighbors, theory
     from gcwsnet import nn as nn
     from gcwsnet.estimators._gcwsnet import GCWSNetClassifier, GCWSNetRegressor
-    from gcwsnet.estimators._model_file import load
+    from gcwsnet.estimators._load import load
     from gcwsnet.estimators._pgmm import PGMMClassifier, PGMMRegressor
     from gcwsnet.estimators._predictor import Predictor
     from gcwsnet.export import export_onnx
@@ -64,7 +64,7 @@ _MODULES = {
     "export_onnx": "export",
     "gmm_kernel": "kernels",
     "gmm_transform": "kernels",
-    "load": "estimators._model_file",
+    "load": "estimators._load",
     "pgmm_kernel": "kernels",
 }
 _PACKAGES = {"distributed", "files", "neighbors", "nn", "theory"}

@@ -10,7 +10,7 @@ import pytest
 from numpy.testing import assert_array_equal
 
 import gcwsnet
-from gcwsnet.estimators._model_file import load_with_description
+from gcwsnet.estimators._load import load_with_description
 from gcwsnet.files import Batches, read, split
 from tests.cli.command import fail, succeed
 

@@ -95,7 +95,7 @@ def _say_rest(n: int) -> None:
 def _of_model(path: Path) -> dict[str, Any]:
     from gcwsnet._validation import readable
     from gcwsnet.cli._display import counted
-    from gcwsnet.estimators._model_file import load_with_description
+    from gcwsnet.estimators._load import load_with_description
 
     estimator, description = load_with_description(path)
     file = path / "model.safetensors" if path.is_dir() else path

@@ -153,7 +153,7 @@ def export(
       gcwsnet export model --onnx model.onnx
       gcwsnet export model --onnx model.onnx --dtype float32 --codes
     """
-    from gcwsnet.estimators._model_file import load
+    from gcwsnet.estimators._load import load
     from gcwsnet.export._export import export_onnx
 
     export_onnx(load(model), onnx, dtype=dtype, codes=codes)

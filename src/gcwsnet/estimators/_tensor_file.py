@@ -8,6 +8,7 @@ from __future__ import annotations
 import hashlib
 import json
 import math
+import re
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
@@ -207,8 +208,8 @@ class Rule(NamedTuple):
 
 
 Rules = Any
-"""A Rule; a list with the rules of each item; a dict with the rules of named entries; or a function that returns such a
-dict for an object. Of a dict, "name?" may be left out, and "*" is for all other entries."""
+"""A Rule; a list with the rules of each item; a tuple with those of a fixed number of items; or a dict with the rules
+of named entries, of which "name?" may be left out, and "*" is for all other entries."""
 
 
 def is_number(value: Any) -> bool:
@@ -233,9 +234,20 @@ def choice(*values: Any) -> Rule:
     return Rule(f"be one of {listed}", lambda one: any(type(one) is type(known) and one == known for known in values))
 
 
+def either(word: str, rule: Rule) -> Rule:
+    """Return a rule that one word follows too."""
+    text = rule.text.removeprefix("be ")
+    return Rule(f"be {word!r} or {text}", lambda one: one == word or rule.fits(one))
+
+
 def or_null(rule: Rule) -> Rule:
     """Return a rule that null follows too."""
     return Rule(f"{rule.text} or null", lambda one: one is None or rule.fits(one))
+
+
+def text_like(pattern: str, text: str) -> Rule:
+    """Return the rule for a text that a regular expression matches."""
+    return Rule(text, lambda one: isinstance(one, str) and re.fullmatch(pattern, one))
 
 
 ANYTHING = Rule("be anything", lambda _: True)
@@ -243,9 +255,13 @@ NUMBER = Rule("be a number", is_number)
 TEXT = Rule("be a text", lambda one: isinstance(one, str))
 FLAG = choice(True, False)
 LIST = Rule("be a list", lambda one: isinstance(one, list))
+TEXTS = Rule("be a list of texts", lambda one: isinstance(one, list) and all(map(TEXT.fits, one)))
+DISTINCT_TEXTS = Rule("be distinct texts", lambda one: TEXTS.fits(one) and len(set(one)) == len(one))
 OBJECT = Rule("be an object with named entries", lambda one: isinstance(one, dict))
-POSITIVE = Rule("hold numbers above 0", lambda numbers: (numbers > 0).all())
-NOT_NEGATIVE = Rule("hold no number below 0", lambda numbers: (numbers >= 0).all())
+PLACE = Rule("be a name, a number or null", lambda one: one is None or type(one) in (str, int))
+PLAIN = Rule(
+    "be a text, a number, a flag or null", lambda one: one is None or isinstance(one, str | bool) or is_number(one)
+)
 
 
 def require(fits: Any, name: str, rule: str, value: Any) -> None:
@@ -265,68 +281,79 @@ def check_entries(value: Any, rules: Rules, name: str = "") -> None:
     """
     if isinstance(rules, Rule):
         require(rules.fits(value), name, rules.text, value)
-    elif isinstance(rules, list):
+    elif isinstance(rules, list | tuple):
         require(LIST.fits(value), name, LIST.text, value)
+        if isinstance(rules, tuple):
+            require(len(value) == len(rules), name, f"have {len(rules)} items", value)
         for place, one in enumerate(value):
-            check_entries(one, rules[0], f"{name}[{place}]")
+            check_entries(one, rules[place] if isinstance(rules, tuple) else rules[0], f"{name}[{place}]")
     else:
         require(OBJECT.fits(value), name or "the description", OBJECT.text, value)
-        named: Mapping[str, Rules] = rules(value) if callable(rules) else rules
         prefix = f"{name}." if name else ""
-        for key, rule in named.items():
+        for key, rule in rules.items():
             entry = key.removesuffix("?")
             if entry in value:
                 check_entries(value[entry], rule, f"{prefix}{entry}")
             elif key not in ("*", f"{entry}?"):
                 raise ValueError(f"{prefix}{key} is missing")
-        for key in value.keys() - {key.removesuffix("?") for key in named}:
-            if "*" not in named:
+        for key in value.keys() - {key.removesuffix("?") for key in rules}:
+            if "*" not in rules:
                 raise ValueError(
                     f"{name or 'the description'} has an entry {key!r:.60} that this version does not know"
                 )
-            check_entries(value[key], named["*"], f"{prefix}{key}")
+            check_entries(value[key], rules["*"], f"{prefix}{key}")
 
 
-class Array(NamedTuple):
-    """What an array must be.
+class UncheckedArrays:
+    """The arrays of a file, each of which is taken once it is what it must be. At the end none may be left."""
 
-    Attributes
-    ----------
-    dtypes : tuple of str
-        The types that it may have.
-    shape : tuple of int or None
-        None is any length.
-    rule : Rule
-        For its numbers, which are finite unless `finite` is False.
-    """
+    def __init__(self, arrays: Arrays) -> None:
+        self._arrays = dict(arrays)
 
-    dtypes: tuple[str, ...]
-    shape: tuple[int | None, ...]
-    rule: Rule = ANYTHING
-    finite: bool = True
+    def has(self, start: str) -> bool:
+        """Return whether there is an array whose name begins like this, and that was not taken yet."""
+        return any(name.startswith(start) for name in self._arrays)
 
+    def take(
+        self,
+        name: str,
+        dtypes: str,
+        *shape: int | None,
+        least: float | None = None,
+        above: float | None = None,
+        finite: bool = True,
+    ) -> NDArray[Any]:
+        """Return an array, or raise a ValueError that names it and its rule.
 
-def check_arrays(arrays: Arrays, expected: Iterable[tuple[str, Array]]) -> None:
-    """Raise a ValueError that names the first array that is missing, is not as expected, or is not expected.
-
-    An array is checked before the next one is asked for: what is expected of that may depend on it.
-    """
-    known = set()
-    for name, (dtypes, shape, rule, finite) in expected:
-        known.add(name)
-        if name not in arrays:
+        Parameters
+        ----------
+        name : str
+        dtypes : str
+            The types that it may have, with spaces between them.
+        shape : int or None
+            None is any length.
+        least, above : float, optional
+            Bounds of its numbers, which are finite unless `finite` is False.
+        """
+        if name not in self._arrays:
             raise ValueError(f"the array {name} is missing")
-        array = arrays[name]
-        if array.dtype.name not in dtypes:
-            raise ValueError(f"the array {name} must be of the type {' or '.join(dtypes)}, got {array.dtype.name}")
+        array = self._arrays.pop(name)
+        if array.dtype.name not in dtypes.split():
+            expected = " or ".join(dtypes.split())
+            raise ValueError(f"the array {name} must be of the type {expected}, got {array.dtype.name}")
         if len(array.shape) != len(shape) or any(n not in (None, m) for n, m in zip(shape, array.shape, strict=True)):
             written = ", ".join("any" if n is None else str(n) for n in shape)
             raise ValueError(f"the array {name} must have the shape ({written}), got {array.shape}")
         if finite and array.dtype.kind == "f" and not np.isfinite(array).all():
             raise ValueError(f"the array {name} must hold finite numbers, and has NaN or infinity")
-        require_array(rule.fits(array), name, rule.text)
-    for name in sorted(arrays.keys() - known):
-        raise ValueError(f"the array {name!r:.80} does not belong to these settings")
+        require_array(least is None or (array >= least).all(), name, f"hold no number below {least}")
+        require_array(above is None or (array > above).all(), name, f"hold numbers above {above}")
+        return array
+
+    def finish(self) -> None:
+        """Raise a ValueError that names an array that was not taken."""
+        for name in sorted(self._arrays):
+            raise ValueError(f"the array {name!r:.80} does not belong to these settings")
 
 
 def require_array(fits: Any, name: str, rule: str) -> None:

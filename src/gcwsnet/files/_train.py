@@ -22,7 +22,8 @@ from gcwsnet._threads import n_threads
 from gcwsnet.estimators._base import BaseTableModel
 from gcwsnet.estimators._gcwsnet import BaseGCWSNet, GCWSNetClassifier, GCWSNetRegressor
 from gcwsnet.estimators._importances import importances_of
-from gcwsnet.estimators._model_file import FILE_IN_FOLDER, estimator_of, load_with_description, read_model, save_model
+from gcwsnet.estimators._load import estimator_of, load_with_description
+from gcwsnet.estimators._model_file import FILE_IN_FOLDER, read_model, save_model
 from gcwsnet.estimators._notes import notes_about
 from gcwsnet.files._codes import FileCoder, Manifest, check_codes, codes_digest, file_manifest, hashed_files
 from gcwsnet.files._learn import (

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from gcwsnet.estimators._tensor_file import ANYTHING, FLAG, OBJECT, Rule, check_entries, integer, or_null
+from gcwsnet.estimators._tensor_file import ANYTHING, FLAG, OBJECT, PLACE, check_entries, integer, or_null
 from gcwsnet.files._learn import read_with_schema
 from gcwsnet.files._read import read
 from gcwsnet.files._reader import Batches
@@ -24,7 +24,7 @@ ColumnName = str | int
 ROWS = {
     "schema": or_null(OBJECT),
     "lines": FLAG,
-    "column": Rule("be a name, a number or null", lambda one: one is None or type(one) in (str, int)),
+    "column": PLACE,
     "shingle": integer(1, 2**31),
 }
 """The entries of `FileRows` in the metadata of an index."""

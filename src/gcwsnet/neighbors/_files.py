@@ -5,7 +5,6 @@ from __future__ import annotations
 import codecs
 import itertools
 import os
-from collections.abc import Iterator
 from dataclasses import asdict, fields
 from pathlib import Path
 
@@ -18,12 +17,11 @@ from gcwsnet.estimators._tensor_file import (
     ANYTHING,
     LIST,
     OBJECT,
-    Array,
     Arrays,
     Description,
     Kind,
     Parts,
-    check_arrays,
+    UncheckedArrays,
     check_entries,
     choice,
     chunks,
@@ -52,8 +50,6 @@ RULES = {
     "metadata": OBJECT,
 }
 """The entries of the description; `IndexSettings` checks the settings."""
-
-FLOATS, INDICES = ("float32", "float64"), ("int32", "int64")
 
 
 def write_store(folder: Path, store: Store, described: Description, threads: int) -> None:
@@ -118,7 +114,7 @@ def read_store(folder: Path, *, verify: bool) -> tuple[Store, Description]:
     arrays, description = read_file(path, INDEX, mapped=mapped, verify=verify)
     try:
         settings = _checked_settings(description)
-        check_arrays(arrays, _expected(arrays, settings, description))
+        _check_shapes(arrays, settings, description)
         if verify:
             _check_numbers(arrays, settings, description["n_features"])
     except (ValueError, RecursionError) as error:
@@ -152,25 +148,25 @@ def _checked_settings(description: Description) -> IndexSettings:
     return settings
 
 
-def _expected(arrays: Arrays, settings: IndexSettings, description: Description) -> Iterator[tuple[str, Array]]:
-    """Yield the types and shapes of all arrays; the numbers in them are checked in parts, as they may be many."""
-    packing, form = settings.packing, description["rows"]
-    yield "codes", Array((packing.dtype.name,), (None, packing.n_columns))
-    n = len(arrays["codes"])
-    if "ids" in arrays:
-        yield "ids", Array(("int64",), (n,))
+def _check_shapes(arrays: Arrays, settings: IndexSettings, description: Description) -> None:
+    """Check the types and shapes of all arrays; the numbers in them are checked in parts, as they may be many."""
+    unchecked, packing, form = UncheckedArrays(arrays), settings.packing, description["rows"]
+    n = len(unchecked.take("codes", packing.dtype.name, None, packing.n_columns))
+    if unchecked.has("ids"):
+        unchecked.take("ids", "int64", n)
     else:
-        yield "id-texts", Array(("uint8",), (None,))
-        yield "id-ends", Array(("int64",), (n + 1,))
+        unchecked.take("id-texts", "uint8", None)
+        unchecked.take("id-ends", "int64", n + 1)
     if settings.bands is not None:
         for name in ("bucket-keys", "bucket-rows"):
-            yield name, Array(("uint32",), (settings.bands.n_bands, n))
+            unchecked.take(name, "uint32", settings.bands.n_bands, n)
     if form == "dense":
-        yield "rows", Array(FLOATS, (n, description["n_features"]), finite=False)
+        unchecked.take("rows", "float32 float64", n, description["n_features"], finite=False)
     elif form == "csr":
-        yield "row-values", Array(FLOATS, (None,), finite=False)
-        yield "row-columns", Array(INDICES, arrays["row-values"].shape)
-        yield "row-starts", Array(INDICES, (n + 1,))
+        values = unchecked.take("row-values", "float32 float64", None, finite=False)
+        unchecked.take("row-columns", "int32 int64", len(values))
+        unchecked.take("row-starts", "int32 int64", n + 1)
+    unchecked.finish()
 
 
 def _check_numbers(arrays: Arrays, settings: IndexSettings, n_columns: int | None) -> None:
