@@ -260,7 +260,7 @@ def test_an_error_about_memory_that_says_nothing_gets_words(said: str, monkeypat
     def without_memory(*_: object, **__: object) -> None:
         raise MemoryError(*[said] * bool(said))
 
-    monkeypatch.setattr("gcwsnet.estimators._model_file.load", without_memory)
+    monkeypatch.setattr("gcwsnet.estimators._load.load", without_memory)
     assert fail("export", ".", "--onnx", "m.onnx").startswith("gcwsnet: there is not enough memory; end other")
 
 

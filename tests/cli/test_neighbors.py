@@ -4,6 +4,7 @@ import csv
 import inspect
 import io
 import json
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -12,6 +13,7 @@ from sklearn.datasets import load_svmlight_file
 
 from gcwsnet.cli._app import COMMANDS
 from gcwsnet.neighbors import Deduplicator, GCWSIndex
+from gcwsnet.neighbors._index import spilling
 from tests.cli.command import fail, run, succeed
 from tests.cli.files import write_digits
 
@@ -64,11 +66,14 @@ def test_an_index_of_parts_is_that_of_all_files(folder: Path, tmp_path: Path) ->
 
 
 @pytest.mark.parametrize("keep", [[], ["--keep-rows", "--sets"]])
-def test_an_index_larger_than_its_memory_is_the_same(folder: Path, tmp_path: Path, keep: list[str]) -> None:
+def test_an_index_larger_than_its_memory_is_the_same(
+    folder: Path, tmp_path: Path, keep: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
     parts = [folder / "parts" / f"{i}.svm" for i in range(3)]
     options = ["--threshold", 0.7, "--n-features", 64, "--index-base", 1, *keep]
     succeed("index", *parts, "--out", tmp_path / "once", *options)
-    succeed("index", *parts, "--out", tmp_path / "bounded", *options, "--memory", 1)
+    monkeypatch.setattr("gcwsnet.neighbors._index.spilling", partial(spilling, memory=1))
+    succeed("index", *parts, "--out", tmp_path / "bounded", *options)
     once, bounded = (
         {one.name: one.read_bytes() for one in (tmp_path / name).iterdir()} for name in ("once", "bounded")
     )

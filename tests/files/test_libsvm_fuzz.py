@@ -25,7 +25,7 @@ def in_blocks(text: bytes, block: int) -> tuple[list[float], list[float], list[i
     """Labels, values, columns and row lengths, parsed block by block."""
     stream = io.BytesIO(text)
     y, values, columns, lengths = [], [], [], []
-    for some in line_blocks(stream.read, path="", longest_line=1 << 20, block_bytes=block):
+    for some in line_blocks(stream.read, path="", block_bytes=block):
         found = parsed(some.text)
         assert found[7] == _core.LibsvmFault.NONE
         y += found[0].tolist()

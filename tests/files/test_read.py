@@ -47,7 +47,6 @@ def test_options_that_do_not_apply_are_an_error(format_: str, options: dict[str,
         ({"header": "yes"}, "header must be one of 'auto', True, False"),
         ({"n_features": 0}, "n_features must be from 1"),
         ({"hash_columns": 2**31 + 1}, "hash_columns must be from 1"),
-        ({"longest_line": 0}, "longest_line must be from 1"),
         ({"columns": "x"}, "columns must be a list of names or numbers, got columns='x'"),
     ],
 )

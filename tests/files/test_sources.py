@@ -238,8 +238,10 @@ def test_a_file_of_several_gigabytes_with_one_line_is_an_error(tmp_path: Path) -
         file.write(b"1" * (1 << 16))
         file.truncate(5 << 30)
     program = f"""
-from gcwsnet.files import DataError, read
+from gcwsnet.files import DataError, _csv, _sources, read
 import pyarrow.csv
+
+_csv.LONGEST_LINE = _sources.LONGEST_LINE = 1 << 24
 
 def peak():
     lines = open("/proc/self/status").read().splitlines()
@@ -248,7 +250,7 @@ def peak():
 before = peak()
 for settings in dict(format="libsvm", n_features=3, index_base=0), dict(format="csv", header=False):
     try:
-        list(read({str(path)!r}, **settings, longest_line=1 << 24))
+        list(read({str(path)!r}, **settings))
     except DataError as error:
         print(error)
 print((peak() - before) >> 10)
@@ -263,12 +265,13 @@ print((peak() - before) >> 10)
     assert int(megabytes) < 150
 
 
-def test_a_line_may_be_as_long_as_the_limit(write: Write) -> None:
+def test_a_line_may_be_as_long_as_the_limit(write: Write, monkeypatch: pytest.MonkeyPatch) -> None:
     line = "1 " + " ".join(f"{i}:1" for i in range(1, 300_000)) + "\n"
     path = write("a.svm", f"1 1:1\n{line}")
-    assert whole(read(path, longest_line=len(line))).X.shape == (2, 299_999)
-    error = fault(read(path, longest_line=1 << 20))
-    assert error.line == 2
+    monkeypatch.setattr("gcwsnet.files._sources.LONGEST_LINE", len(line))
+    assert whole(read(path)).X.shape == (2, 299_999)
+    monkeypatch.setattr("gcwsnet.files._sources.LONGEST_LINE", 1 << 20)
+    assert fault(read(path)).line == 2
 
 
 @pytest.mark.parametrize("encoding", ["utf-16", "utf-16-le", "utf-16-be", "utf-32"])

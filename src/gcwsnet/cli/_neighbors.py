@@ -150,10 +150,6 @@ def index(
     keep_rows: Annotated[
         bool, typer.Option("--keep-rows", help="Keep the rows, so that the exact kernel decides, not estimates.")
     ] = False,
-    memory: Annotated[
-        int,
-        typer.Option(min=1, metavar="BYTES", help="Write rows to the folder whenever they fill this much memory."),
-    ] = 1 << 30,
     append: Annotated[bool, typer.Option("--append", help="Add to the index that is in the folder.")] = False,
     ids: IdColumn = None,
     n_jobs: options.NJobs = 1,
@@ -164,7 +160,7 @@ def index(
 
     Only codes are kept, some 270 bytes of a row, unless --keep-rows is given. Files that end with .txt, or
     --format text, have a text on each line. The column of the label is left out. The index may be larger than the
-    memory: the files are the same for any --memory.
+    memory.
 
     The ids of rows are their numbers among all rows of the files, from 0 on, unless a column has ids. Rows that
     --on-error skip leaves out keep theirs, so that the others are known by their places in the files.
@@ -203,7 +199,7 @@ def index(
         options.refuse(context, ["shingle"], "the rows are no texts. Leave it out, or give --text.")
     batches = file_rows.batches(files, reading, ids)
     n_rows, next_id = 0, made._store.next_id() if append and ids is None else 0
-    with rows_progress(quiet or as_json) as advance, spilling(made, out, memory) as spill:
+    with rows_progress(quiet or as_json) as advance, spilling(made, out) as spill:
         for batch in batches:
             read = np.arange(n_rows, n_rows + batch.X.shape[0])
             made.add(batch.X, ids=next_id + batches.positions(read) if not ids and batches.skipped else batch.ids)

@@ -96,15 +96,6 @@ class BaseTableModel(BaseEstimator):
         schema = self.coder_.schema if "coder_" in vars(self) else None
         return text if schema is None or not schema.columns else f"{text}\nfitted on a table with {schema}"
 
-    def _repr_mimebundle_(self, **kwargs: Any) -> dict[str, str]:
-        """Return what a notebook shows: what scikit-learn shows, and the table that a model was fitted on."""
-        bundle: dict[str, str] = super()._repr_mimebundle_(**kwargs)
-        schema = self.coder_.schema if "coder_" in vars(self) else None
-        if "text/html" in bundle and schema is not None and schema.columns:
-            title = f"Fitted on a table of {len(schema.columns)} columns"
-            bundle["text/html"] += f"<details><summary>{title}</summary>{schema._repr_html_()}</details>"
-        return bundle
-
     @property
     def schema_(self) -> Schema | None:
         """How the columns of a table become the columns that are hashed; None for arrays."""

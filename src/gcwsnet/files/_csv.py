@@ -19,6 +19,7 @@ from gcwsnet.files._reader import TableReader
 from gcwsnet.files._sources import (
     BYTE_ORDER_MARK,
     HEAD_BYTES,
+    LONGEST_LINE,
     WITHIN_QUOTES,
     LineBlock,
     Source,
@@ -113,7 +114,6 @@ class CsvReader(TableReader):
             blocks = line_blocks(
                 stream.read,
                 path=source.name,
-                longest_line=self.options.longest_line,
                 delimiter=head.delimiter,
                 block_bytes=max(1 << 20, min(BYTES_OF_A_COLUMN * len(head.columns), 1 << 26)),
             )
@@ -145,7 +145,7 @@ class CsvReader(TableReader):
 
     def _first_rows(self, source: Source, sep: str) -> list[CsvRow]:
         """Return the whole rows of the first 64 KiB, and of more until there are two."""
-        longest_line, n_bytes = self.options.longest_line, HEAD_BYTES
+        n_bytes = HEAD_BYTES
         while True:
             head = source.head(n_bytes)
             require_text(head[:HEAD_BYTES], source.name)
@@ -156,11 +156,11 @@ class CsvReader(TableReader):
                     raise open_quote(LineBlock(text, 1), sep, source.name)
                 return split_rows(LineBlock(text, 1), sep)
             rows = split_rows(LineBlock(text[:end], 1), sep)
-            if len(rows) >= 2 or (rows and n_bytes > longest_line):
+            if len(rows) >= 2 or (rows and n_bytes > LONGEST_LINE):
                 return rows
-            if n_bytes > longest_line:
-                raise line_too_long(source.name, 1, longest_line, open_quote=state == WITHIN_QUOTES)
-            n_bytes = min(2 * n_bytes, longest_line + 1)
+            if n_bytes > LONGEST_LINE:
+                raise line_too_long(source.name, 1, open_quote=state == WITHIN_QUOTES)
+            n_bytes = min(2 * n_bytes, LONGEST_LINE + 1)
 
 
 def find_separator(head: bytes) -> str:

@@ -169,7 +169,7 @@ def checked(coder: Any, X: Any) -> Any:
 
 def read_with_schema(files: list[str], reading: dict[str, Any], schema: Schema, **more: Any) -> Batches:
     """Return files, read as those that a schema was learned from."""
-    kept = ("format", "batch_rows", "dtype", "on_error", "rejects", "longest_line", *TEXT_OPTIONS)
+    kept = ("format", "batch_rows", "dtype", "on_error", "rejects", *TEXT_OPTIONS)
     settings = {name: value for name, value in reading.items() if name in kept}
     return read(files if len(files) > 1 else files[0], schema=schema, **settings, **more)
 

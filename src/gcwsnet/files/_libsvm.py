@@ -62,7 +62,7 @@ class LibsvmReader(Reader):
         del learner
         for source in self.sources:
             with source.open() as stream:
-                for block in line_blocks(stream.read, path=source.name, longest_line=self.options.longest_line):
+                for block in line_blocks(stream.read, path=source.name):
                     yield from self._parse_block(block, source.name, schema, errors)
 
     def _parse_block(self, block: LineBlock, path: str, schema: Schema, errors: ErrorHandler) -> Iterator[Batch]:

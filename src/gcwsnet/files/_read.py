@@ -22,7 +22,7 @@ from gcwsnet.files._numpy import ArraysReader, NpyReader, NpzReader
 from gcwsnet.files._parquet import ArrowReader, ParquetReader
 from gcwsnet.files._reader import Batches, Reader
 from gcwsnet.files._sources import detect_format, find_sources
-from gcwsnet.tables._schema import HASH_COLUMNS, LONGEST_LINE, ColumnName, ReadOptions, Schema
+from gcwsnet.tables._schema import HASH_COLUMNS, ColumnName, ReadOptions, Schema
 
 READERS: dict[str, type[Reader]] = {
     "libsvm": LibsvmReader,
@@ -59,7 +59,6 @@ def read(
     labels: Sequence[Any] | None = None,
     on_error: str = "stop",
     rejects: str | os.PathLike[str] | None = None,
-    longest_line: int = LONGEST_LINE,
 ) -> Batches:
     r"""Read batches of rows from files, standard input or arrays, in memory that does not grow with their size.
 
@@ -124,8 +123,6 @@ def read(
     rejects : path, optional
         The file to which the text of skipped rows is written, or their row numbers if the source is not text. It is
         complete when all rows have been read, and replaces an earlier one.
-    longest_line : int, default=2**26
-        The most bytes that a line may have. A longer line always raises a DataError.
 
     Returns
     -------
@@ -179,7 +176,6 @@ def read(
         hash_columns=hash_columns,
         missing=missing,
         labels=labels,
-        longest_line=longest_line,
     )
     if schema is not None:
         schema = schema.with_options(options)

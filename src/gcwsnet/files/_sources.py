@@ -23,6 +23,7 @@ from gcwsnet._paths import STANDARD_STREAM, find_names
 from gcwsnet.tables._errors import DataError, damage_as_data_error, quote, require_pyarrow
 
 HEAD_BYTES = 1 << 16
+LONGEST_LINE = 1 << 26
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 WITHIN_QUOTES = 2  # a state of scan_csv
 
@@ -323,7 +324,7 @@ class LineBlock(NamedTuple):
 
 
 def line_blocks(
-    read: ReadBytes, *, path: str, longest_line: int, delimiter: str | None = None, block_bytes: int = 1 << 20
+    read: ReadBytes, *, path: str, delimiter: str | None = None, block_bytes: int = 1 << 20
 ) -> Iterator[LineBlock]:
     """Yield blocks of whole lines, or of whole rows of CSV; the last line need not end with a newline.
 
@@ -348,8 +349,8 @@ def line_blocks(
         pending.append(chunk[end:])
         n_pending += len(chunk) - end
         pending_lines += lines
-        if n_pending > longest_line:
-            raise line_too_long(path, line, longest_line, open_quote=state == WITHIN_QUOTES)
+        if n_pending > LONGEST_LINE:
+            raise line_too_long(path, line, open_quote=state == WITHIN_QUOTES)
     rest = LineBlock(b"".join(pending), line)
     if delimiter is not None and state == WITHIN_QUOTES:
         raise open_quote(rest, delimiter, path)
@@ -378,12 +379,11 @@ def require_text(head: bytes, path: str) -> None:
         )
 
 
-def line_too_long(path: str, line: int, longest_line: int, *, open_quote: bool = False) -> DataError:
-    """Return the error for a line that does not end within `longest_line` bytes."""
+def line_too_long(path: str, line: int, *, open_quote: bool = False) -> DataError:
+    """Return the error for a line that is longer than `LONGEST_LINE`."""
     may_be_open = " (a double quote may be left open)" if open_quote else ""
     return DataError(
-        f"a line must have at most {longest_line} bytes, got more{may_be_open}; make sure that this is a text file, or "
-        f"give longest_line={2 * longest_line}",
+        f"a line must have at most {LONGEST_LINE} bytes, got more{may_be_open}; make sure that this is a text file",
         path=path,
         line=line,
     )

@@ -18,7 +18,6 @@ from gcwsnet.files._sources import detect_format, find_sources, line_blocks
 from gcwsnet.tables._batch import Batch, mark_canonical
 from gcwsnet.tables._encode import factor_of_column, text_keys, to_labels
 from gcwsnet.tables._errors import DataError, ErrorHandler
-from gcwsnet.tables._schema import LONGEST_LINE
 
 SHINGLE_COLUMNS = 2**30
 
@@ -39,7 +38,7 @@ def read_lines(files: Any) -> Iterator[Texts]:
     pending: list[str] = []
     for source in find_sources(files):
         with source.open() as stream:
-            for block in line_blocks(stream.read, path=source.name, longest_line=LONGEST_LINE):
+            for block in line_blocks(stream.read, path=source.name):
                 lines = block.text.removesuffix(b"\n").split(b"\n")
                 pending += [line.removesuffix(b"\r").decode("utf-8", "surrogateescape") for line in lines]
                 while len(pending) >= LINES_AT_ONCE:

@@ -486,7 +486,7 @@ def _checked_codes(codes: Codes, settings: IndexSettings) -> NDArray[Any]:
 
 
 @contextlib.contextmanager
-def spilling(index: GCWSIndex, out: Path, memory: int) -> Iterator[Callable[[], None]]:
+def spilling(index: GCWSIndex, out: Path, memory: int = 1 << 30) -> Iterator[Callable[[], None]]:
     """Yield a function that moves the rows of an index to files when they have filled `memory` bytes.
 
     The files are in a folder within `out`, to which the index will be saved, and are removed at the end. What an

@@ -7,7 +7,6 @@ import json
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, fields, replace
 from difflib import get_close_matches
-from html import escape
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -28,8 +27,6 @@ HASH_COLUMNS = 1 << 14
 
 FIRST_ROWS = 1000
 """The rows of a file or a frame that say whether a column of text has words."""
-
-LONGEST_LINE = 1 << 26
 
 OPTIONAL_ENTRIES = {"dense", "na_values"}
 """Of a schema in JSON: they are there where they say something."""
@@ -71,7 +68,6 @@ class ReadOptions:
     hash_columns: int | None = None
     missing: str | None = None
     labels: Sequence[Any] | None = None
-    longest_line: int = LONGEST_LINE
 
     def __post_init__(self) -> None:
         if self.dtype is not None:
@@ -87,7 +83,6 @@ class ReadOptions:
             codecs.lookup(self.encoding)
         except LookupError:
             raise ValueError(f"encoding must be one that Python knows, got encoding={self.encoding!r}") from None
-        check_integer("longest_line", self.longest_line, 1, 1 << 30)
         for name in ("n_features", "hash_columns"):
             value = getattr(self, name)
             if value is not None:
@@ -294,11 +289,6 @@ class Schema:
         shown = [str(column) for column in self.columns[:20]]
         more = len(self.columns) - len(shown)
         return ", ".join(shown) + (f" and {more} more" if more else "")
-
-    def _repr_html_(self) -> str:
-        """Return a table of the columns, as a notebook shows it."""
-        rows = [f"<tr><td>{escape(column.key)}</td><td>{column.summary}</td></tr>" for column in self.columns]
-        return f"<table><tr><th>column</th><th>what it holds</th></tr>{''.join(rows)}</table>"
 
     def to_json(self) -> dict[str, Any]:
         """Return the schema as a dict that `json.dumps` takes."""
