@@ -24,7 +24,15 @@ from gcwsnet._validation import draw_seed
 from gcwsnet.distributed._cluster import ClusterRounds, cluster_errors
 from gcwsnet.distributed._rounds import RowNumbers, Sharding, row_order, train_in_rounds
 from gcwsnet.estimators._gcwsnet import BaseGCWSNet, GCWSNetClassifier, GCWSNetRegressor
-from gcwsnet.estimators._input import AllWeightsZeroError, as_array, as_frame, check_batch, positive_rows, schema_of
+from gcwsnet.estimators._input import (
+    AllWeightsZeroError,
+    as_array,
+    as_frame,
+    check_batch,
+    positive_rows,
+    row_weights,
+    schema_of,
+)
 from gcwsnet.estimators._progress import progress
 from gcwsnet.estimators._stream import FitInputs
 from gcwsnet.files._learn import SAMPLE_BYTES, SAMPLE_ROWS, drawn_rows
@@ -159,7 +167,7 @@ def encode_partition(estimator: BaseGCWSNet, targets: Targets, partition: Partit
         return Batch(np.empty((0, coder.n_codes), dtype=np.uint8), np.empty(0), None)
     checked = check_batch(rows, estimator, coder.settings, coder.schema, reset=False)
     target = targets.encode(checked.y)
-    return Batch(coder.codes(checked.X, n_jobs=1), target, estimator._row_weights(checked.weight, target, targets))
+    return Batch(coder.codes(checked.X, n_jobs=1), target, row_weights(estimator, checked.weight, target, targets))
 
 
 def all_labels(surveys: list[Survey]) -> tuple[NDArray[Any], NDArray[np.int64]]:

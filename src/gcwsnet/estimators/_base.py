@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 from abc import abstractmethod
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, cast
@@ -18,10 +18,10 @@ from sklearn.utils.validation import _check_feature_names_in, check_is_fitted
 from gcwsnet._atomic import write_file
 from gcwsnet._keys import SPLIT, random_order
 from gcwsnet._locks import reads
-from gcwsnet._validation import check_integer, check_unmasked, check_weights, require_names
+from gcwsnet._validation import check_integer, check_unmasked, require_names
 from gcwsnet.estimators._explain import explain
 from gcwsnet.estimators._importances import importance_shares, permutation_importance
-from gcwsnet.estimators._input import check_rows, check_targets, class_weights
+from gcwsnet.estimators._input import check_rows, check_targets
 from gcwsnet.estimators._intervals import Residuals, interval
 from gcwsnet.estimators._predictor import Predictor
 from gcwsnet.estimators._report import MAX_ROWS, report
@@ -177,20 +177,6 @@ class BaseTableModel(BaseEstimator):
     def _targets_of(self, y: Any) -> Targets:
         """Return the targets that y shows; a fit begins with them."""
 
-    def _row_weights(self, weight: NDArray[Any] | None, target: NDArray[Any], targets: Any) -> NDArray[Any] | None:
-        """Return the factor of each row's loss: its weight times that of its class."""
-        class_weight = self._fitted_params.get("class_weight")
-        if class_weight is None:
-            return weight
-        if isinstance(targets, LabelIndicators):
-            raise ValueError(
-                "class_weight is for one label in each row, and y has a column for each label; leave it out"
-            )
-        if self._may_add_classes() and isinstance(class_weight, Mapping):  # a class that has a weight may come later
-            class_weight = {label: class_weight.get(label, 1.0) for label in targets.classes.tolist()}
-        of_row = class_weights(class_weight, target, targets.classes)[target]
-        return check_weights(of_row if weight is None else weight * of_row, "sample_weight times class_weight")
-
     def _may_add_classes(self) -> bool:
         """Return whether the model follows a stream in which new labels become classes."""
         return False
@@ -342,6 +328,13 @@ class BaseTableModel(BaseEstimator):
 
 class TableClassifier(UnmaskedScore, ClassifierMixin, BaseTableModel):
     """A model whose outputs are logits of classes."""
+
+    _takes_several_labels = False
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.multi_label = self._takes_several_labels
+        return tags
 
     @property
     def classes_(self) -> NDArray[Any]:

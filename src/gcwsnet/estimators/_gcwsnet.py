@@ -23,6 +23,7 @@ from gcwsnet.estimators._input import (
     AllWeightsZeroError,
     check_batch,
     immutable,
+    row_weights,
     rows_to_learn,
     schema_of,
     set_inputs,
@@ -293,7 +294,7 @@ class BaseGCWSNet(NetParameters, BaseTableModel):
         targets = self.trainer_.targets
         target = targets.encode(rows.y) if target is None else target
         codes = self.coder_.codes(rows.X, n_jobs=threads)
-        return Batch(codes, target, self._row_weights(rows.weight, target, targets))
+        return Batch(codes, target, row_weights(self, rows.weight, target, targets))
 
     def _note(self, event: str, **more: Any) -> None:
         """Note an event of a stream."""
@@ -370,7 +371,7 @@ class BaseGCWSNet(NetParameters, BaseTableModel):
         """Return the coder that suits rows and a net with these settings, and what was compared for it."""
         targets, settings, schema, seed = inputs
         target = targets.encode(rows.y)
-        weight = self._row_weights(rows.weight, target, targets)
+        weight = row_weights(self, rows.weight, target, targets)
         score = NetScore(targets, target, weight, training, epochs, seed, n_threads(self.n_jobs))
         numeric = None if schema is None else schema.numeric
         return fit_coder(rows.X, settings, seed, score, numeric=numeric, schema=schema, ensemble=training.members())
@@ -403,7 +404,7 @@ class BaseGCWSNet(NetParameters, BaseTableModel):
         """Run the trainer on rows: a stream in its order, and others in a random order for each epoch."""
         targets = self.trainer_.targets
         target = targets.encode(rows.y)
-        rows = Batch(rows.X, target, self._row_weights(rows.weight, target, targets))
+        rows = Batch(rows.X, target, row_weights(self, rows.weight, target, targets))
         coder = self.coder_
         encode: Callable[[Any], NDArray[Any]] | None = partial(coder.codes, n_jobs=self.n_jobs)
         block_rows = rows_at_once(rows.X)
@@ -747,6 +748,8 @@ class GCWSNetClassifier(TableClassifier, BaseGCWSNet):
 
     class_weight: Mapping[Any, float] | Literal["balanced"] | None = None
 
+    _takes_several_labels = True
+
     @writes
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> GCWSNetClassifier:
         """Learn from more rows, once and in their order, in batches of any size.
@@ -817,11 +820,6 @@ class GCWSNetClassifier(TableClassifier, BaseGCWSNet):
         counts = np.unique(y, return_counts=True)[1]
         possible = counts.min() > 1 and len(counts) <= min(n_held_out, len(y) - n_held_out)
         return y if possible else None
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.classifier_tags.multi_label = True
-        return tags
 
 
 def _are_same(classes: Any, known: NDArray[Any]) -> bool:

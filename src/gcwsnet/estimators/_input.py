@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from gcwsnet import _sparse as sparse
 from gcwsnet._validation import MAX_WEIGHT, Matrix, check_matrix, check_unmasked, check_weights
+from gcwsnet.net._targets import LabelIndicators
 from gcwsnet.tables._batch import Batch
 from gcwsnet.tables._coder import CoderSettings
 from gcwsnet.tables._frames import Frame, encode_frame, is_frame, learn_schema, open_frame
@@ -178,6 +179,19 @@ def _check_array_fits(schema: Schema) -> None:
             "X must be a frame, as the model was fitted on a table with columns that are not numbers "
             f"({listed}), got an array; give a frame with these columns"
         )
+
+
+def row_weights(estimator: Any, weight: NDArray[Any] | None, target: NDArray[Any], targets: Any) -> NDArray[Any] | None:
+    """Return the factor of each row's loss: its weight times that of its class."""
+    class_weight = estimator._fitted_params.get("class_weight")
+    if class_weight is None:
+        return weight
+    if isinstance(targets, LabelIndicators):
+        raise ValueError("class_weight is for one label in each row, and y has a column for each label; leave it out")
+    if isinstance(class_weight, Mapping) and estimator._may_add_classes():  # a class that has a weight may come later
+        class_weight = {label: class_weight.get(label, 1.0) for label in targets.classes.tolist()}
+    of_row = class_weights(class_weight, target, targets.classes)[target]
+    return check_weights(of_row if weight is None else weight * of_row, "sample_weight times class_weight")
 
 
 def class_weights(class_weight: Any, target: NDArray[Any], classes: NDArray[Any]) -> NDArray[np.float64]:

@@ -19,7 +19,15 @@ from gcwsnet._locks import reads, writes
 from gcwsnet._threads import n_threads, one_blas_thread
 from gcwsnet._validation import as_floats, check_number, draw_seed, without_nan
 from gcwsnet.estimators._base import KEPT_ROWS, BaseTableModel, TableClassifier, TableRegressor
-from gcwsnet.estimators._input import check_batch, immutable, rows_to_learn, schema_of, set_inputs, targets_to_learn
+from gcwsnet.estimators._input import (
+    check_batch,
+    immutable,
+    row_weights,
+    rows_to_learn,
+    schema_of,
+    set_inputs,
+    targets_to_learn,
+)
 from gcwsnet.estimators._intervals import Residuals
 from gcwsnet.estimators._machine import Calibration, FittedMachine, Floats
 from gcwsnet.estimators._model_file import save_model
@@ -104,7 +112,7 @@ class KernelMachine(KernelMachineParameters, BaseTableModel):
         seed, threads = draw_seed(self.random_state), n_threads(self.n_jobs)
         target = targets.encode(given.y)
         weight = np.ones(given.n_rows) if given.weight is None else given.weight
-        weight = np.asarray(self._row_weights(weight, target, targets))
+        weight = np.asarray(row_weights(self, weight, target, targets))
         check_number_of_rows(type(self).__name__, given.n_rows)
         order = random_order(seed, SELECTION_ROWS, given.n_rows)
         rows = without_nan(as_floats(given.X)) if settings.missing == "zero" else given.X
