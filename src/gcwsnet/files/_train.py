@@ -308,7 +308,7 @@ def score_held_out(
     observer.hold_out(n_rows, survey.n_weighted - n_rows, plan.epochs)
     validation = [kept(partial(coded, estimator, held_out, options.n_jobs))] if is_early else []
     learn(estimator, plan, partial(coded, estimator, training, options.n_jobs), validation, observer)
-    estimator.compress()  # as the model in the file is
+    estimator.trainer_.compress("int4", n_jobs=options.n_jobs)  # as the model in the file is
     score, some = score_of(estimator, held_out, survey.n_weighted - n_rows, options)
     score |= {"rows_learned": n_rows}
     observer.scored(score, estimator, some)
