@@ -105,7 +105,7 @@ def test_a_run_on_npy_files_with_labels_is_resumed_after_a_checkpoint(tmp_path: 
     run = ["train", tmp_path / "rows.npy", "--label", "-1", *SMALL, "--checkpoint-every", 500]
     succeed(*run, "--out", tmp_path / "whole")
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("gcwsnet.files._train._digest", _stop)
+        patch.setattr("gcwsnet.files._train.digest_of_file", _stop)
         fail(*run, "--out", tmp_path / "m")
     assert (tmp_path / "m" / "checkpoint.safetensors").exists()
     succeed(*run, "--out", tmp_path / "m", "--resume")

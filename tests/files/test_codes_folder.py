@@ -17,7 +17,7 @@ from gcwsnet.files._codes import (
     FileCoder,
     HashedFile,
     Manifest,
-    coder_digest,
+    digest_of_file,
     hashed_files,
     remove_codes,
     write_parts,
@@ -40,7 +40,7 @@ def coder_of(X: np.ndarray, seed: int = 7) -> Coder:
 def write_folder(folder: Path, batches: list[Batch], coder: Coder) -> None:
     folder.mkdir(exist_ok=True)
     FileCoder(coder, None, []).write(folder)
-    manifest = Manifest({"params": {}}, [FILE], coder_digest(folder))
+    manifest = Manifest({"params": {}}, [FILE], digest_of_file(folder / "coder.safetensors"))
     manifest.write(folder)
     parts = write_parts(folder, 0, batches)
     HashedFile(0, FILE, manifest.coder, sum(part.rows for part in parts), 0, parts).write(folder)

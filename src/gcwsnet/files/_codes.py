@@ -147,7 +147,7 @@ class Manifest:
             GCWSNetClassifier(**settings["params"])._check_parameters()
         except (TypeError, ValueError) as error:
             raise _damaged(path, f"its settings must be parameters of a net ({error})") from error
-        if coder_digest(folder) != coder:
+        if digest_of_file(folder / CODER) != coder:
             raise _damaged(folder / CODER, f"it must be the coder that {MANIFEST} names, and it is another one")
         return cls(settings, files, coder)
 
@@ -246,9 +246,9 @@ def remove_codes(folder: Path) -> None:
         path.unlink(missing_ok=True)
 
 
-def coder_digest(folder: Path) -> str:
-    """Return the SHA-256 of the file of the coder."""
-    return hashlib.sha256((folder / CODER).read_bytes()).hexdigest()
+def digest_of_file(path: Path) -> str:
+    """Return the SHA-256 of a file."""
+    return hashlib.sha256(path.read_bytes()).hexdigest()
 
 
 def codes_digest(folder: Path) -> str:

@@ -24,7 +24,7 @@ from gcwsnet.files._codes import (
     FileCoder,
     HashedFile,
     Manifest,
-    coder_digest,
+    digest_of_file,
     file_manifest,
     hashed_files,
     is_input,
@@ -149,11 +149,6 @@ class SurveyedFiles:
     fingerprints: dict[str, Fingerprint]  # of the files that could be read, in their order
     n_rows: list[int]  # their rows of positive weight
     failures: dict[str, Exception]  # why other files could not be read
-
-
-def fingerprint_files(names: list[str], base: str, over: Map) -> list[Fingerprint | Failure]:
-    """Return the fingerprints of files."""
-    return list(in_order(attempt_each(over, partial(_fingerprint, base), names)))
 
 
 def _fingerprint(base: str, name: str) -> Fingerprint:
@@ -416,7 +411,7 @@ def _begin(
         )
     file_coder.write(options.out)
     files = [surveyed.fingerprints.get(name) or {"name": name, "unread": True} for name in names]
-    manifest = Manifest(options.settings(), files, coder_digest(options.out))
+    manifest = Manifest(options.settings(), files, digest_of_file(options.out / CODER))
     manifest.write(options.out)
     return file_coder, manifest, surveyed.failures
 
@@ -446,7 +441,8 @@ def _check_inputs(folder: Path, manifest: Manifest, names: list[str], base: str,
     if [one["name"] for one in manifest.files] != names:
         other = difference(manifest.files, [{"name": name} for name in names])
     else:
-        for number, now in enumerate(fingerprint_files(names, base, over)):
+        fingerprints = in_order(attempt_each(over, partial(_fingerprint, base), names))
+        for number, now in enumerate(list(fingerprints)):
             finished = HashedFile.read(folder, manifest, number)
             if "unread" in manifest.files[number] and finished is None:
                 continue

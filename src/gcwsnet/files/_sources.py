@@ -204,21 +204,21 @@ class _AsUtf8:
 
 
 class _JoinedStreams:
-    """The content of an archive of one or more streams. What follows a stream must be another one, or padding.
+    """The content of an archive of one or more streams. What follows a stream must be another one.
 
-    `bz2.BZ2File` and `lzma.LZMAFile` take a damaged second stream for the end of the archive, and so does padding end
-    theirs, which loses rows without an error. `padding` is the number whose multiples zeros after a stream must be.
+    `bz2.BZ2File` and `lzma.LZMAFile` take a damaged second stream for the end of the archive, which loses rows without
+    an error.
     """
 
-    def __init__(self, file: Any, new_decompressor: Callable[[], Any], padding: int = 0) -> None:
-        self._file, self._new_decompressor, self._padding = file, new_decompressor, padding
+    def __init__(self, file: Any, new_decompressor: Callable[[], Any]) -> None:
+        self._file, self._new_decompressor = file, new_decompressor
         self._decompressor, self._pending = new_decompressor(), b""
 
     def read(self, n_bytes: int) -> bytes:
         """Return up to `n_bytes` bytes, and no bytes at the end."""
         while True:
             if self._decompressor.eof:
-                self._pending = self._after_stream()
+                self._pending = self._decompressor.unused_data or self._file.read(HEAD_BYTES)
                 if not self._pending:
                     return b""
                 self._decompressor = self._new_decompressor()
@@ -230,17 +230,6 @@ class _JoinedStreams:
             if content := self._decompressor.decompress(compressed, n_bytes):
                 return bytes(content)
 
-    def _after_stream(self) -> bytes:
-        """Return the first bytes of the next stream, and no bytes at the end."""
-        following, n_zeros = self._decompressor.unused_data or self._file.read(HEAD_BYTES), 0
-        while self._padding and following.startswith(b"\x00"):
-            stream = following.lstrip(b"\x00")
-            n_zeros += len(following) - len(stream)
-            following = stream or self._file.read(HEAD_BYTES)
-        if self._padding and n_zeros % self._padding:
-            raise ValueError(f"the padding of a stream must be a multiple of {self._padding} zeros, got {n_zeros}")
-        return following
-
 
 def _decompressed(stream: Any, compression: str | None) -> Any:
     if compression == "gz":
@@ -248,7 +237,7 @@ def _decompressed(stream: Any, compression: str | None) -> Any:
     if compression == "bz2":
         return _JoinedStreams(stream, bz2.BZ2Decompressor)
     if compression == "xz":
-        return _JoinedStreams(stream, lambda: lzma.LZMADecompressor(lzma.FORMAT_XZ), padding=4)
+        return _JoinedStreams(stream, lambda: lzma.LZMADecompressor(lzma.FORMAT_XZ))
     if compression == "zstd":
         pyarrow = require_pyarrow("a file compressed with zstd")
         return pyarrow.CompressedInputStream(pyarrow.PythonFile(stream, mode="r"), "zstd")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import logging
 import re
@@ -25,7 +24,15 @@ from gcwsnet.estimators._importances import importances_of
 from gcwsnet.estimators._load import estimator_of, load_with_description
 from gcwsnet.estimators._model_file import FILE_IN_FOLDER, read_model, save_model
 from gcwsnet.estimators._notes import notes_about
-from gcwsnet.files._codes import FileCoder, Manifest, check_codes, codes_digest, file_manifest, hashed_files
+from gcwsnet.files._codes import (
+    FileCoder,
+    Manifest,
+    check_codes,
+    codes_digest,
+    digest_of_file,
+    file_manifest,
+    hashed_files,
+)
 from gcwsnet.files._learn import (
     NO_ROWS,
     FilesOptions,
@@ -229,7 +236,7 @@ def _train(
     for one in inputs:
         one.check()
     save_model(estimator, model, timings=False, more=more)
-    run = {"model": _digest(model), "run": fingerprint}
+    run = {"model": digest_of_file(model), "run": fingerprint}
     write_file(options.out / RUN, json.dumps(run, indent=1).encode())
     checkpoint.unlink(missing_ok=True)
     if cluster is not None:
@@ -505,10 +512,6 @@ def _is_finished(out: Path, fingerprint: dict[str, Any]) -> bool:
     """Return whether the model in a folder is that of a finished run with this fingerprint."""
     try:
         run = json.loads((out / RUN).read_bytes())
-        return bool(run["run"] == fingerprint and run["model"] == _digest(out / FILE_IN_FOLDER))
+        return bool(run["run"] == fingerprint and run["model"] == digest_of_file(out / FILE_IN_FOLDER))
     except (OSError, ValueError, KeyError, TypeError, RecursionError):
         return False
-
-
-def _digest(path: Path) -> str:
-    return hashlib.sha256(path.read_bytes()).hexdigest()
