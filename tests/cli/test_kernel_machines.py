@@ -81,7 +81,6 @@ def test_train_learns_what_the_estimator_learns_from_the_frame(task: str, tmp_pa
     score = found["held_out"]
     assert score["rows"] + score["rows_learned"] == 300
     assert score["accuracy" if task == "classification" else "r2"] > 0.8
-    assert not (tmp_path / "model" / "curves.json").exists()
     known = json.loads(succeed("info", tmp_path / "model", "--json").stdout)
     assert known["held_out"]["importances"] == score["importances"]
 

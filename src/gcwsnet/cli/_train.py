@@ -70,7 +70,7 @@ class NetOptions:
 
 OF_NETS = [
     *("n_hashes", "bits", "search", "ensemble", *(one.name for one in fields(NetOptions))),
-    *("test", "engine", "scheduler", "workers", "shards", "sync_rows", "resume", "checkpoint_every"),
+    *("test", "scheduler", "workers", "shards", "resume", "checkpoint_every"),
 ]
 
 

@@ -20,7 +20,6 @@ from gcwsnet.files._reader import Batches, in_memory, split
 from gcwsnet.files._sources import find_sources
 from gcwsnet.files._train import (
     CHECKPOINT,
-    CURVES,
     HOLDOUT,
     RUN,
     SCORE,
@@ -58,13 +57,9 @@ def train_machine(options: TrainingOptions, observer: TrainingObserver) -> Train
         rows = in_memory(batches, survey.n_weighted)
         score = _score(rows, survey, options, observer)
         machine = _fitted(rows, survey, options)
-        save_model(
-            machine,
-            options.out / FILE_IN_FOLDER,
-            timings=False,
-            more={} if score is None else {SCORE: score},
-            outdated=[options.out / name for name in (RUN, CURVES, CHECKPOINT)],
-        )
+        save_model(machine, options.out / FILE_IN_FOLDER, timings=False, more={} if score is None else {SCORE: score})
+        for name in (RUN, CHECKPOINT):  # of an older model
+            (options.out / name).unlink(missing_ok=True)
     return TrainingResult(machine, batches.skipped, batches.reasons, score)
 
 
