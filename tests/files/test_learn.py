@@ -8,12 +8,9 @@ import pytest
 from numpy.testing import assert_array_equal
 from scipy import sparse
 
-from gcwsnet import GCWSHasher
 from gcwsnet.estimators._gcwsnet import BaseGCWSNet
 from gcwsnet.files import read
 from gcwsnet.files._learn import FilesOptions, begun_estimator, coded, find_task, sample
-from gcwsnet.search import selected_training
-from gcwsnet.tables._scaling import fit_scaling
 
 HASHING: dict[str, Any] = {"n_hashes": 16, "bits": 8, "p": 2.0, "scale": "minmax", "relevance": 0}
 
@@ -31,17 +28,6 @@ def begun(X: Any, y: Any, *, batch_rows: int = 64, task: str = "auto", **params:
     return begun_estimator(some, batches.schema, survey, survey.n_weighted, options)[0]
 
 
-def test_codes_are_those_of_preprocessing_and_hasher() -> None:
-    X, y = rows()
-    estimator: Any = begun(X, y, **HASHING)
-    hasher = GCWSHasher(16, p=2.0, random_state=7).fit(X)
-    scaling: Any = fit_scaling(X, "minmax")
-    batch = next(coded(estimator, read((X[:50], y[:50].astype(float))), 1))
-    assert_array_equal(batch.X, hasher.transform(scaling.transform(X[:50])))
-    assert_array_equal(batch.y, y[:50])
-    assert estimator.classes_.tolist() == [0, 1, 2]
-
-
 def test_a_sample_is_of_all_rows_whatever_the_batches(monkeypatch: pytest.MonkeyPatch) -> None:
     X, y = rows(3000)
     monkeypatch.setattr("gcwsnet.files._learn.SAMPLE_ROWS", 200)
@@ -55,22 +41,6 @@ def test_a_sample_is_of_all_rows_whatever_the_batches(monkeypatch: pytest.Monkey
     assert sample(read((X, y)), 3000, seed=1).n_rows == 50
     wide = sparse.csr_array(X)
     assert sample(read((wide, y)), 3000, seed=1).n_rows == 50 * 4 * 8 // (4 * 8 + 4 * 4)
-
-
-def test_preprocessing_and_p_are_selected_where_they_are_auto() -> None:
-    rng = np.random.default_rng(0)
-    X = rng.normal(size=(1000, 6)) * [1, 1, 1e5, 1e5, 1e5, 1e5]
-    estimator = begun(X, X[:, 0] * X[:, 1] > 0, n_hashes=16)
-    assert len(estimator.selection_) > 5
-    assert [one.chosen for one in estimator.selection_].count(True) == 1
-    assert selected_training(estimator.selection_)[0] == 5
-
-
-def test_codes_are_those_of_all_nets() -> None:
-    X, y = rows()
-    alone, together = (begun(X, y, **HASHING, hidden=hidden).coder_ for hidden in ((8,), "auto"))
-    assert together.n_codes == 4 * 16
-    assert_array_equal(together.codes(X)[:, :16], alone.codes(X))
 
 
 @pytest.mark.parametrize(

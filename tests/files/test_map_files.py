@@ -10,7 +10,7 @@ import pytest
 from scipy import sparse
 
 from gcwsnet.files import read
-from gcwsnet.files._hash import Failure, FileReading, attempt_each, one_by_one, sample_files, survey_files
+from gcwsnet.files._hash import FileReading, one_by_one, sample_files, survey_files
 from gcwsnet.files._learn import sample
 from tests.cli.command import fail, run, succeed
 from tests.cli.test_nothing_lost import content, write_rows
@@ -126,13 +126,6 @@ def test_a_sample_over_files_is_drawn_from_all_rows(tmp_path: Path, monkeypatch:
     assert sample_files(found, reading, 1, elsewhere).n_rows == sample(together, 637, 1).n_rows < 40
 
 
-def test_names_are_those_within_a_folder(tmp_path: Path) -> None:
-    libsvm(tmp_path)
-    found = survey_files(["0.svm", "1.svm"], FileReading({}, str(tmp_path)), elsewhere)
-    assert list(found.fingerprints) == ["0.svm", "1.svm"]
-    assert [one["name"] for one in found.fingerprints.values()] == ["0.svm", "1.svm"]
-
-
 def test_files_that_cannot_be_read_are_left_out_and_named(tmp_path: Path) -> None:
     names = csv_with_categories(tmp_path)
     (tmp_path / "0.csv").write_text("x,city\n1,Rome\n")
@@ -160,16 +153,6 @@ def test_ordered_categories_and_labels_must_be_those_of_the_files_before(tmp_pat
     found = survey_files(npz, FileReading({}, ""), elsewhere)
     assert "must all have label and weight, or none" in str(found.failures[npz[1]])
     assert found.n_rows == [5, 7]
-
-
-def test_tasks_that_fail_for_other_reasons_stop_the_run() -> None:
-    def broken(item: int) -> float:
-        return 1 / item
-
-    with pytest.raises(ZeroDivisionError):
-        list(attempt_each(one_by_one, broken, [0]))
-    ((_, failed),) = attempt_each(one_by_one, int, ["x"])
-    assert isinstance(failed, Failure)
 
 
 def test_a_damaged_file_fails_alone_and_is_finished_when_it_is_repaired(tmp_path: Path) -> None:
