@@ -43,11 +43,9 @@ class Bar:
     def __init__(self, total: int | None = None, done: int = 0, *, quiet: bool = False) -> None:
         self._bars: Any = None
         self._rows, self._loss, self._start = 0, 0.0, time.perf_counter()
-        try:
-            from rich.console import Console
-            from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
-        except ImportError:
-            return
+        from rich.console import Console
+        from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+
         console = Console(stderr=True)
         if console.is_terminal and not quiet:
             columns = (BarColumn(), TextColumn("{task.completed:,} rows, {task.fields[state]}"), TimeRemainingColumn())

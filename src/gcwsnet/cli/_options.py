@@ -6,7 +6,7 @@ An option has the name, the values and the default of the Python parameter with 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass, fields
 from functools import partial
 from pathlib import Path
@@ -19,19 +19,19 @@ from gcwsnet._paths import CODES_FILES, STANDARD_STREAM, find_names, is_codes_fo
 FORMATS = "LIBSVM, CSV, TSV, Parquet, Arrow, npz, npy"
 
 
-def number_or(word: str, kind: type[int] | type[float]) -> Callable[[Any], Any]:
-    """Return a parser of numbers, or of the one word that is possible too; "none" is None."""
+def number_or_auto(kind: type[int] | type[float]) -> dict[str, Any]:
+    """Return the settings of an option that is a number or "auto"."""
 
     def parse(given: Any) -> Any:
-        if given == word:
-            return None if word == "none" else word
+        if given == "auto":
+            return given
         try:
             return kind(given)
         except ValueError:
             what = "a whole number" if kind is int else "a number"
-            raise typer.BadParameter(f"The value must be {what} or {word}, got {given!r}.") from None
+            raise typer.BadParameter(f"The value must be {what} or auto, got {given!r}.") from None
 
-    return parse
+    return {"metavar": "NUMBER|auto", "parser": parse}
 
 
 def column(given: Any) -> str | int:
@@ -181,22 +181,17 @@ class HashOptions:
     n_hashes: Annotated[
         Any,
         _hashing(
-            metavar="NUMBER|auto",
-            parser=number_or("auto", int),
+            **number_or_auto(int),
             help="The codes of a row for each net (k). auto: 128, or 256 above 10,000 rows and without labels.",
         ),
     ] = "auto"
     bits: Annotated[
         Any,
         _hashing(
-            metavar="NUMBER|auto",
-            parser=number_or("auto", int),
-            help="b, the bits of a code. auto: 4, or 6 above 10,000 rows; 8 without labels.",
+            **number_or_auto(int), help="b, the bits of a code. auto: 4, or 6 above 10,000 rows; 8 without labels."
         ),
     ] = "auto"
-    p: Annotated[
-        Any, _hashing(metavar="NUMBER|auto", parser=number_or("auto", float), help="The power of the pGMM kernel.")
-    ] = "auto"
+    p: Annotated[Any, _hashing(**number_or_auto(float), help="The power of the pGMM kernel.")] = "auto"
     scale: Annotated[
         str,
         _hashing(
@@ -208,11 +203,7 @@ class HashOptions:
     ] = "fast"
     ensemble: Annotated[
         Any,
-        _hashing(
-            metavar="NUMBER|auto",
-            parser=number_or("auto", int),
-            help="The nets, each on hashes of its own. auto: 4, or 1 above 10,000 rows.",
-        ),
+        _hashing(**number_or_auto(int), help="The nets, each on hashes of its own. auto: 4, or 1 above 10,000 rows."),
     ] = "auto"
 
     def params(self) -> dict[str, Any]:

@@ -40,9 +40,7 @@ class NetOptions:
             help="The units of the hidden layers. auto: 48 in an ensemble, 64 or 200 in one net.",
         ),
     ] = "auto"
-    epochs: Annotated[
-        Any, _net(metavar="NUMBER|auto", parser=options.number_or("auto", int), help="auto: 8, 5, 3 or 1, by the rows.")
-    ] = "auto"
+    epochs: Annotated[Any, _net(**options.number_or_auto(int), help="auto: 8, 5, 3 or 1, by the rows.")] = "auto"
     early_stopping: Annotated[
         bool,
         _net(
@@ -53,19 +51,12 @@ class NetOptions:
     batch_size: Annotated[
         Any,
         _net(
-            metavar="NUMBER|auto",
-            parser=options.number_or("auto", int),
-            help="The rows of a step. auto: 32, 128 from 200,000 rows, 4 for a stream.",
+            **options.number_or_auto(int), help="The rows of a step. auto: 32, 128 from 200,000 rows, 4 for a stream."
         ),
     ] = "auto"
-    learning_rate: Annotated[
-        Any,
-        _net(
-            metavar="NUMBER|auto",
-            parser=options.number_or("auto", float),
-            help="The initial learning rate of Adam.",
-        ),
-    ] = "auto"
+    learning_rate: Annotated[Any, _net(**options.number_or_auto(float), help="The initial learning rate of Adam.")] = (
+        "auto"
+    )
 
 
 OF_NETS = [
