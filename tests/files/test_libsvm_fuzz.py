@@ -148,18 +148,3 @@ def test_a_row_in_any_order_is_sorted_or_named_for_what_is_there_twice(columns: 
     else:
         assert found[7] == _core.LibsvmFault.DUPLICATE
         assert len(found[0]) == len(found[1]) == len(found[2]) == 0
-
-
-@pytest.mark.parametrize(
-    ("given_", "rule"),
-    [
-        ({"begin": 2}, "must not end before its beginning"),
-        ({"index_base": 2}, "index_base must be 0 or 1"),
-        ({"n_columns": -1}, "n_columns must be from 0"),
-        ({"n_columns": 2**31 + 1}, "n_columns must be from 0"),
-    ],
-)
-def test_the_native_parser_checks_what_it_is_given(given_: dict[str, Any], rule: str) -> None:
-    settings = {"begin": 0, "index_base": 0, "n_columns": 1, "missing": ERROR, "float32": False, **given_}
-    with pytest.raises(ValueError, match=rule):
-        _core.parse_libsvm(b"1", **settings)

@@ -7,7 +7,6 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 from scipy import sparse
 
-from gcwsnet import _core
 from gcwsnet._keys import GOLDEN, SPLIT, _mix64_one, stream_state
 from gcwsnet.files import read, split
 from gcwsnet.files._reader import row_keys
@@ -99,17 +98,3 @@ def test_parameters_out_of_range() -> None:
         split(read(X), 1.5)
     with pytest.raises(ValueError, match="seed must be from 0"):
         split(read(X), 0.5, -1)
-
-
-def test_the_native_keys_check_what_they_are_given() -> None:
-    out = np.empty(1, np.uint64)
-    with pytest.raises(ValueError, match="index pointer must rise"):
-        _core.csr_row_keys(np.ones(1), np.zeros(1, np.int32), np.array([0, 2], np.int32), 0, out)
-    with pytest.raises(ValueError, match="index pointer must rise"):
-        _core.csr_row_keys(np.ones(1), np.zeros(1, np.int32), np.array([-1, 1], np.int32), 0, out)
-    with pytest.raises(ValueError, match="out must be uint64"):
-        _core.dense_row_keys(np.ones((2, 1)), 0, out)
-    with pytest.raises(ValueError, match="ends must rise"):
-        _core.text_keys(b"abc", np.array([0, 4]), 0, out)
-    with pytest.raises(ValueError, match="ends must rise"):
-        _core.text_keys(b"abc", np.array([3, 1]), 0, out)
