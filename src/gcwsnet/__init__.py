@@ -1,4 +1,4 @@
-"""Generalized consistent weighted sampling, and learning from it in one pass over the data.
+"""Neural nets, kernel machines and near neighbours by generalized consistent weighted sampling (GCWS).
 
 The public names load when they are first used: ``import gcwsnet`` itself is quick and imports neither torch nor
 scikit-learn. `gcwsnet.nn` needs torch and `gcwsnet.distributed` dask, and say how to install it where it is missing.
