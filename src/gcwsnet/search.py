@@ -59,8 +59,10 @@ MAX_TRAINING_ROWS_OF_LAST_STAGE = 8000
 """Where there are many rows, as many as a fourth of them."""
 ALPHAS = (0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0)
 DEFAULT_ALPHA = 0.3
-MAX_ROWS_OF_DOUBLES, ROWS_AT_ONCE = 4000, 512
+MAX_ROWS_OF_DOUBLES, ROWS_AT_ONCE = 2000, 512
 """A kernel of more rows is of float32."""
+MIN_ROUGH_PENALTY = 5e-4
+"""What float32 tells from 0 on a diagonal of 1."""
 MAX_ROWS_OF_ALL_ALPHAS, ROWS_FOR_ALPHA = 4000, 2000
 """Where there are more rows than the first number, alpha is chosen by as many as the second."""
 MAX_LEFT_OUT = 2000
@@ -372,13 +374,21 @@ class KernelSearch:
         """Return the kernel machine of the last rows with the best alpha, and the rows that it compares with."""
         problem = self.problem.last(n_rows)
         start = time.perf_counter()
-        K = self._kernel(problem, point, np.float32 if problem.n_rows > MAX_ROWS_OF_DOUBLES else np.float64)
+        is_rough = problem.n_rows > MAX_ROWS_OF_DOUBLES and problem.penalty(self.alphas[0]).min() >= MIN_ROUGH_PENALTY
+        K = self._kernel(problem, point, np.float32 if is_rough else np.float64)
         fits: dict[float, tuple[Ridge, Floats]] = {}
 
         def loss(alpha: float) -> float:
+            nonlocal K
             if alpha not in fits:
-                n_left_out = min(problem.n_rows, MAX_LEFT_OUT)
-                ridge = fit_ridge(K, problem.columns, problem.penalty(alpha), n_left_out, threads=self.threads)
+                given = problem.columns, problem.penalty(alpha), min(problem.n_rows, MAX_LEFT_OUT)
+                try:
+                    ridge = fit_ridge(K, *given, threads=self.threads)
+                except np.linalg.LinAlgError:  # alpha is too small for the rounding of so many rows
+                    if K.dtype == np.float64:
+                        raise
+                    K = self._kernel(problem, point)
+                    ridge = fit_ridge(K, *given, threads=self.threads)
                 fits[alpha] = ridge, problem.losses(ridge.left_out)
             return float(fits[alpha][1].mean())
 

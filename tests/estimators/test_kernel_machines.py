@@ -327,3 +327,23 @@ def test_a_kernel_in_float32_gives_the_same_model_up_to_rounding(monkeypatch: py
     np.testing.assert_allclose(found.predict(X), expected.predict(X), atol=1e-5)
     assert found.machine_.coefficients.dtype == np.float64
     assert (found.machine_.coefficients != expected.machine_.coefficients).any()
+
+
+@pytest.mark.parametrize("alpha", [1e-6, 0.01])
+def test_where_float32_does_not_do_the_kernel_is_of_float64(alpha: float, monkeypatch: pytest.MonkeyPatch) -> None:
+    X, y = products(300)
+    settings: dict[str, Any] = {"p": 1.0, "scale": "numeric", "relevance": 0.0, "alpha": alpha, "random_state": 0}
+    expected = PGMMRegressor(**settings).fit(X, y)
+    types = []
+
+    def fit_in_float64(K: NDArray[Any], *given: Any, **more: Any) -> Any:
+        types.append(K.dtype)
+        if K.dtype == np.float32:
+            raise np.linalg.LinAlgError("not positive definite")
+        return fit_ridge(K, *given, **more)
+
+    monkeypatch.setattr(search, "MAX_ROWS_OF_DOUBLES", 100)
+    monkeypatch.setattr(search, "fit_ridge", fit_in_float64)
+    found = PGMMRegressor(**settings).fit(X, y)
+    assert types == ([np.float64] if alpha < 1e-3 else [np.float32, np.float64])
+    np.testing.assert_array_equal(found.machine_.coefficients, expected.machine_.coefficients)
