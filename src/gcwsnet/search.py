@@ -63,7 +63,7 @@ MAX_ROWS_OF_DOUBLES, ROWS_AT_ONCE = 2000, 512
 """A kernel of more rows is of float32."""
 MIN_ROUGH_PENALTY = 5e-4
 """What float32 tells from 0 on a diagonal of 1."""
-MAX_ROWS_OF_ALL_ALPHAS, ROWS_FOR_ALPHA = 4000, 2000
+MAX_ROWS_OF_ALL_ALPHAS, ROWS_FOR_ALPHA = 2000, 2000
 """Where there are more rows than the first number, alpha is chosen by as many as the second."""
 MAX_LEFT_OUT = 2000
 ROWS_FOR_COLUMNS, FOLDS, MAX_LEARNED_COLUMNS = 600, 3, 300
@@ -136,6 +136,13 @@ class Point(NamedTuple):
 
     recipe: Recipe
     p: float
+
+
+class Choice(NamedTuple):
+    """A point, and learned factors of the columns or None."""
+
+    point: Point
+    factors: Floats | None
 
 
 class Effort(NamedTuple):
@@ -396,19 +403,20 @@ class KernelSearch:
         self.note(stage, problem, point, best, fits[best][1], start)
         return fits[best][0], self._prepared[1]
 
-    def learn_columns(self, point: Point, default: Point, *, open_p: bool) -> Point:
-        """Learn weights of columns with p and alpha, and return the point to go on with; keep them if they are better.
+    def learn_columns(self, point: Point, default: Point, *, open_p: bool) -> Choice | None:
+        """Return weights of columns that were learned with p and alpha, if they are better than the point without.
 
         All is learned on two thirds of some rows and scored on the others, three times. Where columns matter only
-        together with others, the best point of equal powers may be far from them: so the learning also starts from the
-        default, and the first two thirds decide from where.
+        together with others, the best point without learned weights may be a bad start: so the learning also starts
+        from the default, and the first two thirds decide from where.
         """
         problem, fixed = self.problem.last(ROWS_FOR_COLUMNS), (not open_p, len(self.alphas) == 1)
         if problem.n_rows < MIN_ROWS or len(self.fits.fit(point.recipe).source) > MAX_LEARNED_COLUMNS:
-            return point
+            return None
         zeros = np.zeros(problem.X.shape[1])
         begin = Learned(zeros, point.p, self.likely_alpha)
-        starts = {point: begin, default: Learned(zeros, default.p, begin.alpha if fixed[1] else DEFAULT_ALPHA)}
+        plain = Learned(zeros, default.p, begin.alpha if fixed[1] else DEFAULT_ALPHA)
+        starts = {default: plain, point: begin}  # one, if they are the same
         losses, start = np.empty((2, problem.n_rows)), time.perf_counter()
         found: list[Learned] = []
         for number in range(FOLDS):
@@ -427,15 +435,33 @@ class KernelSearch:
         )
         p = float(f"{p:.2g}") if open_p else point.p
         if not np.isfinite(losses).all():  # of powers that floats cannot hold
-            return point
+            return None
         self.note("columns", problem, point, begin.alpha, losses[0], start)
         self.note("columns", problem, Point(replace(best.recipe, relevance="learned"), p), alpha, losses[1], start)
         if losses[1].mean() >= losses[0].mean():
-            return point
-        self.factors = np.exp(np.mean([one.theta for one in found], axis=0) / p)
-        self._prepared = (None, np.empty((0, 0)))
+            return None
         self.likely_alpha = min(self.alphas, key=lambda one: abs(math.log(one / alpha)))
-        return Point(best.recipe, p)
+        return Choice(Point(best.recipe, p), np.exp(np.mean([one.theta for one in found], axis=0) / p))
+
+    def best_choice(self, choices: Sequence[Choice]) -> Choice:
+        """Return the choice with the least loss on more rows, with its alpha as the likely one.
+
+        Where weights of columns were learned, only rows count that they were not learned from: those weights may be
+        worth less, the more rows there are.
+        """
+        n_learned = ROWS_FOR_COLUMNS if len(choices) > 1 else 0
+        found: list[tuple[float, float]] = []
+        for one in choices:
+            losses = self.use(one).losses("third", ROWS_FOR_ALPHA, one.point)
+            found.append((float(losses[: len(losses) - n_learned].mean()), self.likely_alpha))
+        best = min(range(len(choices)), key=lambda number: found[number][0])
+        self.use(choices[best]).likely_alpha = found[best][1]
+        return choices[best]
+
+    def use(self, choice: Choice) -> KernelSearch:
+        """Go on with the learned factors of a choice, or with none."""
+        self.factors, self._prepared = choice.factors, (None, np.empty((0, 0)))
+        return self
 
     def note(self, stage: str, problem: Problem, point: Point, alpha: float, losses: Floats, start: float) -> None:
         """Note a candidate."""
@@ -527,12 +553,17 @@ def fit_kernel_machine(problem: Problem, settings: CoderSettings, alpha: float |
     if len(points) > 1 or settings.p == "auto":
         losses = search.best_points(points, EFFORT_OF_KERNEL_MACHINES, settings.p)
         point = min(losses, key=lambda point: losses[point].mean())
-        if settings.relevance == "auto" and problem.is_regression:
-            point = search.learn_columns(point, points[0], open_p=settings.p == "auto")
+    choices = [Choice(point, None)]
+    if settings.relevance == "auto" and problem.is_regression:
+        learned = search.learn_columns(point, points[0], open_p=settings.p == "auto")
+        choices += [] if learned is None else [learned]
     n = problem.n_rows
+    is_alpha_open = n > MAX_ROWS_OF_ALL_ALPHAS and alpha == "auto"
+    if is_alpha_open or (len(choices) > 1 and n > 2 * ROWS_FOR_COLUMNS):
+        choices = [search.best_choice(choices)]
+    search.use(choices[-1])
+    point = choices[-1].point
     if n > MAX_ROWS_OF_ALL_ALPHAS:
-        if alpha == "auto":
-            search.fit("third", ROWS_FOR_ALPHA, point)
         search.alphas = (search.likely_alpha,)
     preprocessing = fit_preprocessing(problem.X, point.recipe, problem.target, problem.numeric)
     if search.factors is not None:

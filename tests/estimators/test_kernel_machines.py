@@ -259,7 +259,7 @@ def test_memory_is_asked_for_before_it_is_taken(monkeypatch: pytest.MonkeyPatch)
         PGMMRegressor(p=1.0, scale=None, relevance=0.0).fit(X, X[:, 0])
 
 
-def test_above_4000_rows_alpha_is_that_of_3000_of_them(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_above_2000_rows_alpha_is_that_of_2000_of_them(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(search, "MAX_ROWS_OF_ALL_ALPHAS", 400)
     monkeypatch.setattr(search, "ROWS_FOR_ALPHA", 300)
     X, y, _ = noisy_classes(500, 4)
@@ -347,3 +347,25 @@ def test_where_float32_does_not_do_the_kernel_is_of_float64(alpha: float, monkey
     found = PGMMRegressor(**settings).fit(X, y)
     assert types == ([np.float64] if alpha < 1e-3 else [np.float32, np.float64])
     np.testing.assert_array_equal(found.machine_.coefficients, expected.machine_.coefficients)
+
+
+def test_learned_weights_must_be_better_for_more_rows_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(search, "ROWS_FOR_COLUMNS", 150)
+    X, y = products(600)
+    model = PGMMRegressor(random_state=0).fit(X, y)
+    before, learned = [one for one in model.selection_ if one.stage == "third"]
+    assert (before.relevance, learned.relevance) == (0.0, "learned")
+    assert model.selection_[-1].relevance == "learned"
+    losses = search.KernelSearch.losses
+
+    def worse_for_more_rows(self: Any, stage: str, n_rows: int, point: Any) -> NDArray[Any]:
+        found = losses(self, stage, n_rows, point)
+        if stage == "third" and self.factors is not None:
+            found[:-150] += 1.0  # and as good as they were for the rows that the weights were learned from
+            found[-150:] = 0.0
+        return found
+
+    monkeypatch.setattr(search.KernelSearch, "losses", worse_for_more_rows)
+    model = PGMMRegressor(random_state=0).fit(X, y)
+    assert model.selection_[-1].relevance == before.relevance
+    assert model.coder_.preprocessing.recipe.relevance == before.relevance
