@@ -143,7 +143,8 @@ def draw(figure: Drawn, path: Path, columns: int = 3) -> None:
 
     columns = min(columns, len(figure))
     rows = math.ceil(len(figure) / columns)
-    size = (9.6, 9.6 / columns * 0.86 * rows + 0.4)
+    width = 9.6 if columns > 1 else 5.5
+    size = (width, width / columns * 0.86 * rows + 0.4)
     look: dict[Any, Any] = {"font.size": 9.5 if columns > 2 else 11, "svg.fonttype": "none", "svg.hashsalt": "gcwsnet"}
     with mpl.rc_context(look):
         canvas = Figure(size, layout="constrained")
@@ -164,7 +165,8 @@ def draw(figure: Drawn, path: Path, columns: int = 3) -> None:
             frame.grid(color="#dddddd")
         _share_axes(list(zip(frames, (chart for chart, _ in figure), strict=False)))
         names.pop("", None)
-        canvas.legend(names.values(), names.keys(), loc="outside lower center", ncols=4, frameon=False)
+        per_row = max(int(11 * width / (max(map(len, names), default=0) + 8)), 1)
+        canvas.legend(names.values(), names.keys(), loc="outside lower center", ncols=per_row, frameon=False)
         path.parent.mkdir(parents=True, exist_ok=True)
         canvas.savefig(path, metadata={"Date": None, "Creator": None, "Identifier": digest(figure)})
     path.write_text(" ".join(path.read_text("utf-8").split()) + "\n", "utf-8")

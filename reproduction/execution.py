@@ -87,13 +87,18 @@ def _svm_seconds(settings: Settings, n_train: int, n_test: int, D: int) -> float
 
 def _net_seconds(settings: Settings, n_train: int, n_test: int, D: int) -> float:
     if settings["method"] == "training-time":
-        nets = [{**settings, "method": "gcws", "k": k} for k in settings["k"]]
-        return settings["turns"] * len(settings["b"]) * sum(_net_seconds(net, n_train, n_test, D) for net in nets)
+        lazy = {**settings, "method": "gcws", "b": 0, "t_bits": 0, "m": 1, "optimizer": "lazy"}
+        nets = [_net_seconds({**lazy, "k": k}, n_train, n_test, D) for k in settings["k"]]
+        return settings["turns"] * len(settings["b"]) * sum(nets)
     units = max(settings["H"], CLASSES)
     tested = min(n_test, 10_000) * settings["checkpoints"] * settings["epochs"]
     rows = n_train * settings["epochs"] + 0.3 * tested
     if settings["method"] == "gcws":
-        return rows * (2e-5 + 2.5e-9 * settings["k"] * units) + 1e-8 * (n_train + n_test) * D + 0.3
+        table = (settings["k"] << settings["b"] + settings["t_bits"]) * units / settings["m"]
+        steps = settings["epochs"] * n_train / settings["batch"] * (settings["optimizer"] == "adam")
+        return (
+            5e-10 * steps * table + rows * (2e-5 + 2.5e-9 * settings["k"] * units) + 1e-8 * (n_train + n_test) * D + 0.3
+        )
     if settings["method"] == "nrff":
         projected = 5e-11 * (n_train + n_test) * D * settings["k"]
         return rows * (1e-5 + 1e-9 * settings["k"] * units) + projected + 0.3

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import lru_cache, partial
 from itertools import pairwise
 from statistics import median
@@ -19,7 +19,7 @@ from torch import Tensor, nn
 from benchmarks.timing import medians
 from gcwsnet import GCWSHasher, GCWSNetClassifier, RandomFourierFeatures
 from gcwsnet._core import Net as CoreNet
-from gcwsnet.nn import GCWSLayer, LazyAdam
+from gcwsnet.nn import GCWSLayer, HashedLinear, LazyAdam
 from reproduction.experiment_data import length_one_on_average, load_rows, subsample_test_rows
 from reproduction.settings import Settings, gcws, hidden_layers, with_our_defaults
 
@@ -32,7 +32,7 @@ CURVE_ROWS = 10_000
 def run_gcws(settings: Settings, data: Any) -> dict[str, Any]:
     """Return the accuracies of a GCWSNet: Adam with a constant rate, batches in random order."""
     if "weights" in settings:
-        return _run_gcws_as_in_paddle(settings, data)
+        return _run_gcws_as_in_paper(settings, data)
     net = _gcws_net(settings)
     eval_set = subsample_test_rows(data.X_test, data.y_test, CURVE_ROWS)
     net.fit(data.X_train, data.y_train, eval_set=eval_set)
@@ -69,7 +69,7 @@ def _gcws_net(settings: Settings) -> GCWSNetClassifier:
     )
 
 
-def _run_gcws_as_in_paddle(settings: Settings, data: Any) -> dict[str, Any]:
+def _run_gcws_as_in_paper(settings: Settings, data: Any) -> dict[str, Any]:
     """Return the accuracies of a GCWSNet with Xavier's weights and Adam on all rows of the table."""
     hasher = GCWSHasher(
         settings["k"],
@@ -92,9 +92,12 @@ def _run_gcws_as_in_paddle(settings: Settings, data: Any) -> dict[str, Any]:
         initialize=False,
     )
     torch.manual_seed(settings["seed"])
-    for name, weights in net.weights().items():
-        if name.endswith(".weight"):  # biases are zero
-            nn.init.xavier_uniform_(torch.from_numpy(weights))
+    units = (*hidden_layers(settings), len(classes))
+    layers = [HashedLinear(settings["k"], net.bits, units[0], reduction=settings["m"]), *plain_net(*units)]
+    layers = [layer for layer in layers if not isinstance(layer, nn.ReLU)]
+    tables = [weights for name, weights in net.weights().items() if name.endswith(".weight")]  # biases are zero
+    for layer, weights in zip(_with_xavier_weights(layers), tables, strict=True):
+        weights[:] = layer.weight.detach().numpy()
     y, y_test = labels.astype(np.int64), np.searchsorted(classes, data.y_test)
 
     def learn(rows: NDArray[np.int64]) -> None:
@@ -115,15 +118,6 @@ def _run_gcws_as_in_paddle(settings: Settings, data: Any) -> dict[str, Any]:
         return 100 * float(np.mean(net.outputs(np.ascontiguousarray(codes)).argmax(axis=1) == labels))
 
     return train_with_checkpoints(settings, len(y), learn, accuracy, test_codes, y_test)
-
-
-def _with_xavier_weights(net: nn.Sequential) -> nn.Sequential:
-    """Return a net whose layers start with Xavier's uniform weights and biases of zero, as those of PaddlePaddle do."""
-    for layer in net:
-        if isinstance(layer, nn.Linear):
-            nn.init.xavier_uniform_(layer.weight)
-            nn.init.zeros_(layer.bias)
-    return net
 
 
 def run_original(settings: Settings, data: Any) -> dict[str, Any]:
@@ -166,9 +160,16 @@ def power_or_log(X: Floats, transform: str, p: float) -> Floats:
         return np.sign(X) * np.where(size > 0, np.float32(p) * np.log(size), np.float32(0))
 
 
-def plain_net(n_columns: int, hidden: tuple[int, ...], n_classes: int) -> nn.Sequential:
+def _with_xavier_weights(layers: Iterable[Any]) -> list[Any]:
+    """Return layers that start with Xavier's uniform weights and biases of zero, as those of PaddlePaddle do."""
+    for layer in layers:
+        nn.init.xavier_uniform_(layer.weight)
+        nn.init.zeros_(layer.bias)
+    return list(layers)
+
+
+def plain_net(*units: int) -> nn.Sequential:
     """Return linear layers with ReLU between them, as torch initializes them."""
-    units = [n_columns, *hidden, n_classes]
     layers: list[nn.Module] = []
     for n_in, n_out in pairwise(units):
         layers += [nn.Linear(n_in, n_out), nn.ReLU()]
@@ -196,25 +197,12 @@ def _step(net: nn.Module, optimizer: torch.optim.Optimizer, X: Tensor, y: Tensor
 
 def train_plain_net(settings: Settings, X_train: Floats, y_train: Any, X_test: Floats, y_test: Any) -> dict[str, Any]:
     """Return the accuracies of a net on numbers: Adam with a constant rate, batches in random order."""
-    torch.manual_seed(settings["seed"])
-    net = plain_net(X_train.shape[1], hidden_layers(settings), len(np.unique(y_train)))
-    if "weights" in settings:
-        net = _with_xavier_weights(net)
-    optimizer = torch.optim.Adam(net.parameters(), lr=settings["learning_rate"])
-    return train_net(settings, net, optimizer, X_train, y_train, X_test, y_test)
-
-
-def train_net(
-    settings: Settings,
-    net: nn.Module,
-    optimizer: torch.optim.Optimizer,
-    X_train: NDArray[Any],
-    y_train: Any,
-    X_test: NDArray[Any],
-    y_test: Any,
-) -> dict[str, Any]:
-    """Return the accuracies of a net of torch along its epochs; rows are numbers or codes, in random order."""
     classes, labels = np.unique(y_train, return_inverse=True)
+    torch.manual_seed(settings["seed"])
+    net = plain_net(X_train.shape[1], *hidden_layers(settings), len(classes))
+    if "weights" in settings:
+        _with_xavier_weights(net[::2])
+    optimizer = torch.optim.Adam(net.parameters(), lr=settings["learning_rate"])
     X, y = torch.from_numpy(X_train), torch.from_numpy(labels)
     test = torch.from_numpy(X_test), torch.from_numpy(np.searchsorted(classes, y_test))
 
@@ -258,7 +246,7 @@ def run_last_layer(settings: Settings, data: Any) -> dict[str, Any]:
     classes, labels = np.unique(data.y_train, return_inverse=True)
     X, y = torch.from_numpy(data.X_train), torch.from_numpy(labels)
     test = torch.from_numpy(data.X_test), torch.from_numpy(np.searchsorted(classes, data.y_test))
-    net = plain_net(X.shape[1], hidden_layers(settings), len(classes))
+    net = plain_net(X.shape[1], *hidden_layers(settings), len(classes))
     optimizer = torch.optim.Adam(net.parameters(), lr=settings["learning_rate"])
     orders = [
         torch.from_numpy(np.random.default_rng([seed, epoch]).permutation(len(y)))

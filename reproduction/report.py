@@ -102,17 +102,20 @@ class Evidence:
         for name, experiment in EXPERIMENTS.items():
             yield name, *self.figure(experiment), experiment.columns
         for name, charts in STORIES.items():
-            settings, chosen = [], []
+            settings: dict[str, str] = {}
+            chosen = []
             for experiment_name, title in charts:
                 setting, drawn = self.figure(EXPERIMENTS[experiment_name])
-                settings += [setting] * bool(drawn)
                 dataset = DISPLAY_NAMES[EXPERIMENTS[experiment_name].datasets[0]]
+                settings |= {dataset: setting} if drawn else {}
                 chosen += [
                     (chart if ":" in title else replace(chart, title=f"{dataset}: {title}"), series)
                     for chart, series in drawn
                     if chart.title == title
                 ]
-            yield name, " and ".join(dict.fromkeys(settings)), chosen, 2
+            same = len(set(settings.values())) == 1
+            where = [setting if same else f"{setting} on {dataset}" for dataset, setting in settings.items()]
+            yield name, " and ".join(dict.fromkeys(where)), chosen, 2
 
 
 def _find(experiment: Experiment, results: Results) -> Found:
@@ -158,9 +161,9 @@ def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     return "\n".join(f"| {' | '.join(cell.replace('|', '&#124;') for cell in row)} |" for row in cells)
 
 
-def bullets(texts: Iterable[str]) -> str:
-    """Return a list."""
-    return "\n".join(f"- {text}" for text in texts)
+def _plain(text: str) -> str:
+    """Return text whose stars are stars, and no emphasis."""
+    return text.replace("*", "\\*")
 
 
 def _numbers(evidence: Evidence, *experiments: Experiment, own: bool = True) -> Iterator[str]:
@@ -215,13 +218,13 @@ def _checked(grid: Sequence[Settings], results: Results) -> list[Sequence[Case]]
 
 def _counts(evidence: Evidence) -> Iterator[str]:
     """Yield how many statements are in each class, by the kind of rows that they rest on."""
-    head, rows = ("setting", "statements that rest on", *(f"{state}:" for state in STATES)), []
+    head, rows = ("setting", "rows", *(f"{state}:" for state in STATES)), []
     for setting in (PAPERS, OURS):
         verdicts = evidence.verdicts(setting)
-        for kind in (OWN_ROWS, OTHER_ROWS, SIMULATION, ""):
+        for kind in (OWN_ROWS, OTHER_ROWS, SIMULATION):
             count = Counter(one.state for one in verdicts if one.rows == kind)
             if count:
-                rows.append((setting, kind or "missing runs", *(str(count[state] or "") for state in STATES)))
+                rows.append((setting, kind, *(str(count[state] or "") for state in STATES)))
         count = Counter(one.state for one in verdicts)
         rows.append((setting, "**all**", *(f"**{count[state]}**" for state in STATES)))
     yield table(head, rows)
@@ -233,12 +236,12 @@ def _contradictions(evidence: Evidence) -> Iterator[str]:
         if CONTRADICTED in (papers.state, ours.state):
             where = f"[{experiment.place}](#{anchor(experiment)})"
             why = f"<br>{statement.why}" if statement.why else ""
-            rows.append((f"*{statement.text}* {where}{why}", *_cells(experiment, statement, papers, ours)))
+            rows.append((f"{_plain(statement.text)} {where}{why}", *_cells(experiment, statement, papers, ours)))
     yield table(("statement", PAPERS, OURS), rows)
 
 
 def _lower(text: str) -> str:
-    return text[0].lower() + text[1:]
+    return text[0].lower() + text[1:] if text[1].islower() else text
 
 
 def _sentence(statement: Statement, verdict: Verdict) -> str:
@@ -293,7 +296,7 @@ def _section(evidence: Evidence, experiment: Experiment) -> Iterator[str]:
     for part in _numbers(evidence, experiment, own=False):
         yield f"Numbers of the paper, with which those on these other rows need not agree:\n\n{part}"
     rows = [
-        (f"*{statement.text}*", *_cells(experiment, statement, papers, ours))
+        (_plain(statement.text), *_cells(experiment, statement, papers, ours))
         for _, statement, papers, ours in evidence.judged(experiment)
     ]
     if any(row[2] for row in rows):
@@ -311,7 +314,7 @@ def _result(evidence: Evidence, experiment: Experiment) -> str:
         text = experiment.result(results) if callable(experiment.result) else _counted(verdicts)
         if text:
             return text if setting == PAPERS or not experiment.has_two_settings else f"With {OURS}: {_lower(text)}"
-    return NOT_RUN.capitalize() + "." if experiment.runs else ""
+    return f"{NOT_RUN.capitalize()}." if not evidence.figure(experiment)[1] else ""
 
 
 def _counted(verdicts: Sequence[Verdict]) -> str:
@@ -357,7 +360,7 @@ def _appendix(evidence: Evidence) -> Iterator[str]:
     for experiment, statement, papers, ours in evidence.judged():
         old = before[experiment.name, statement.text]
         cells = (f"{old['verdict']} {old['cases']}".strip(), _short(ours), _short(papers))
-        rows.append((experiment.place, f"{statement.text}<br>*Checked: {statement.rule}.*", *cells))
+        rows.append((experiment.place, f"{_plain(statement.text)}<br>*Checked:* {_plain(statement.rule)}.", *cells))
     yield table(
         ("where", "statement", "old rules, our defaults", "new rules, our defaults", f"new rules, {PAPERS}"), rows
     )

@@ -182,11 +182,6 @@ def gain(ours: Outcome, theirs: Outcome) -> float:
     return ours.accuracy - theirs.accuracy
 
 
-def gain_at(epoch: float, ours: Outcome, theirs: Outcome) -> float:
-    """Return by how many points the first run is better at an epoch."""
-    return ours.at(epoch) - theirs.at(epoch)
-
-
 def head_start(ours: Outcome, theirs: Outcome) -> float:
     """Return how far the first run is above the last accuracy of the second, in half of the epochs that this takes."""
     goal = theirs.result["curve"]["accuracy"][-1]

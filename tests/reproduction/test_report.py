@@ -11,6 +11,7 @@ from tests.reproduction.outcomes import outcome, results
 
 def test_without_results_nothing_has_a_verdict(tmp_path: Path) -> None:
     text = report(Evidence(results(tmp_path)))
+    text = text.replace("\\*", "*")
     assert all(statement.text in text for one in EXPERIMENTS.values() for statement in one.statements)
     assert "**holds**" not in text
     assert "**contradicted**" not in text
@@ -27,7 +28,7 @@ def test_both_settings_stand_side_by_side_and_rows_that_are_not_the_papers_are_m
     (line,) = [
         line
         for line in text.splitlines()
-        if line.startswith("| *The results for the original data are") and "48" in line
+        if line.startswith("| The results for the original data are") and "48" in line
     ]
     assert (
         "| not yet run, 4 runs missing | **cannot be tested here**: 48 of 48, median +33 points; b = 8: 12 of 12 |"

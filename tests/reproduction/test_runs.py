@@ -50,9 +50,9 @@ def test_a_run_of_gcws_is_a_net_with_xaviers_weights_and_plain_adam(
     settings = settings_of.gcws("digits", k=32, b=8, L=L, H=20, p=2, t_bits=t_bits, m=m, epochs=3, seed=3)
     hasher = GCWSHasher(32, bits=8, t_bits=t_bits, p=2.0, encoding="lowbits", random_state=3).fit(DIGITS.X_train)
     codes, test_codes = (torch.from_numpy(hasher.transform(X)) for X in (DIGITS.X_train, DIGITS.X_test))
+    torch.manual_seed(3)
     layers: list[nn.Module] = [HashedLinear(32, 8 + t_bits, (10, 20)[L > 1], reduction=m, seed=3, sparse=False)]
     layers += [nn.ReLU(), nn.Linear(20, 10), nn.ReLU(), nn.Linear(10, 10)] if L > 1 else []
-    torch.manual_seed(3)
     for layer in layers:
         if not isinstance(layer, nn.ReLU):
             nn.init.xavier_uniform_(layer.weight)
