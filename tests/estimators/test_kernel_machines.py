@@ -334,7 +334,7 @@ def test_where_float32_does_not_do_the_kernel_is_of_float64(alpha: float, monkey
     X, y = products(300)
     settings: dict[str, Any] = {"p": 1.0, "scale": "numeric", "relevance": 0.0, "alpha": alpha, "random_state": 0}
     expected = PGMMRegressor(**settings).fit(X, y)
-    types = []
+    types: list[Any] = []
 
     def fit_in_float64(K: NDArray[Any], *given: Any, **more: Any) -> Any:
         types.append(K.dtype)
