@@ -71,24 +71,26 @@ class Source:
         self._opened = False
 
     def head(self, n_bytes: int = HEAD_BYTES) -> bytes:
-        """Return the first 64 KiB or more, decompressed: at least `n_bytes` bytes, fewer only if there are no more."""
-        with self._peek() as stream:
-            return stream.head(n_bytes)
+        """Return the first 64 KiB or more, decompressed: at least `n_bytes` bytes, fewer only if there are no more.
 
-    def is_plain_file(self) -> bool:
-        """Return whether it is a file, not a stream, that is not compressed as a whole, so that readers can seek."""
-        if not self.reusable:
-            return False
-        with self.open() as stream:
-            return stream.compression is None
+        What cannot be opened twice stays open until `open` is called.
+        """
+        if self.reusable:
+            with self.open() as stream:
+                return stream.head(n_bytes)
+        self._pending = self._pending or self._new_stream()
+        return self._pending.head(n_bytes)
 
     def require_plain_file(self, format: str) -> None:  # noqa: A002
-        """Raise DataError for a format that must be in a file of its own if it is not."""
-        if not self.is_plain_file():
-            raise DataError(
-                f"{format} must be a file, not a stream, and not compressed as a whole; decompress it into a file",
-                path=self.name,
-            )
+        """Raise DataError for a stream and for a file that is compressed as a whole: readers of the format seek."""
+        if self.reusable:
+            with self.open() as stream:
+                if stream.compression is None:
+                    return
+        raise DataError(
+            f"{format} must be a file, not a stream, and not compressed as a whole; decompress it into a file",
+            path=self.name,
+        )
 
     @contextmanager
     def open(self) -> Iterator[ByteStream]:
@@ -99,16 +101,6 @@ class Source:
             yield stream
         finally:
             stream.close()
-
-    @contextmanager
-    def _peek(self) -> Iterator[ByteStream]:
-        """Give access to the first bytes. What cannot be opened twice stays open until `open` is called."""
-        if self.reusable:
-            with self.open() as stream:
-                yield stream
-        else:
-            self._pending = self._pending or self._new_stream()
-            yield self._pending
 
     def _new_stream(self) -> ByteStream:
         if self._opened and not self.reusable:
