@@ -21,12 +21,11 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 
 import gcwsnet
-from gcwsnet.cli._hash import hash_command
 from gcwsnet.cli._info import info
 from gcwsnet.cli._neighbors import dedup, index, kernel, search
 from gcwsnet.cli._options import check_files, in_options, running
 from gcwsnet.cli._predict import evaluate, export, predict
-from gcwsnet.cli._train import train
+from gcwsnet.cli._train import hash_command, train
 
 
 def with_options(function: Callable[..., None]) -> Callable[..., None]:

@@ -306,8 +306,8 @@ def dedup(
 
     from gcwsnet._atomic import written_beside
     from gcwsnet.cli._display import report_skipped, rows_progress, writer_for
-    from gcwsnet.neighbors._dedup import Deduplicator
     from gcwsnet.neighbors._file_rows import FileRows
+    from gcwsnet.neighbors._index import Deduplicator
 
     reading = rows.settings() | skip.settings()
     ignored = reading.pop("label", None)

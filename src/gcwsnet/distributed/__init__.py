@@ -10,6 +10,6 @@ except ModuleNotFoundError as _error:
     ) from _error
 
 from gcwsnet.distributed._estimators import DaskGCWSNetClassifier, DaskGCWSNetRegressor
-from gcwsnet.distributed._hash import hash_files
+from gcwsnet.distributed._files import hash_files
 
 __all__ = ["DaskGCWSNetClassifier", "DaskGCWSNetRegressor", "hash_files"]
