@@ -33,6 +33,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     write_digits(folder, 150, 50)  # so few that nothing is chosen by small nets, which takes its time
     write_clicks(folder, 150)
     write_texts(folder)
+    (folder / "houses.csv").write_text("size,price\n" + "".join(f"{i},{i * i % 97}.5\n" for i in range(60)))
     return folder
 
 
