@@ -13,7 +13,7 @@ from scipy import sparse
 
 from benchmarks.accuracy.generated import load_docstrings
 from gcwsnet import pgmm_kernel
-from gcwsnet.files._texts import shingle_rows
+from gcwsnet.neighbors._file_rows import shingle_rows
 from reproduction import datasets
 
 TOP = 10
