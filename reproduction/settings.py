@@ -187,7 +187,7 @@ def key(settings: Settings) -> str:
     --------
     >>> from reproduction.settings import gcws, key
     >>> key(gcws("semg", k=64, b=8, L=1))
-    'gcws-semg-d0705c10ae6da5c3'
+    'gcws-semg-f1734e6d0ca8b5c3'
     """
     text = json.dumps(settings, sort_keys=True, allow_nan=False)
     what = settings.get("dataset", settings.get("name"))
