@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import math
+import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
@@ -169,7 +170,15 @@ def draw(figure: Drawn, path: Path, columns: int = 3) -> None:
         canvas.legend(names.values(), names.keys(), loc="outside lower center", ncols=per_row, frameon=False)
         path.parent.mkdir(parents=True, exist_ok=True)
         canvas.savefig(path, metadata={"Date": None, "Creator": None, "Identifier": digest(figure)})
-    path.write_text(" ".join(path.read_text("utf-8").split()) + "\n", "utf-8")
+    path.write_text(_shortened(path.read_text("utf-8")), "utf-8")
+
+
+def _shortened(svg: str) -> str:
+    """Return a file of matplotlib in one line, with places rounded to a hundredth of a point."""
+    places = re.compile(r' (?:d|x|y|transform|points)="[^"]*"')
+    number = re.compile(r"\d+\.\d{3,}")
+    rounded = places.sub(lambda found: number.sub(lambda one: f"{float(one[0]):.2f}", found[0]), svg)
+    return " ".join(rounded.split()) + "\n"
 
 
 def _draw_series(frame: Any, series: Series, points: Points) -> Any:
