@@ -141,6 +141,7 @@ OTHER: dict[str, Any] = {
     "optimizer": "adam",
     "betas": (0.9, 0.9),
     "weight_decay": 0.5,
+    "additive": 0.5,
     "encoding": "lowbits",
     "missing": "mean",
     "records": [0.5],

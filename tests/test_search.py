@@ -49,7 +49,7 @@ class MadeUp(NetScore):
     targets: Any = field(default_factory=lambda: Labels(np.arange(2)))
     target: NDArray[Any] = field(default_factory=lambda: (X[:, 0] > 3).astype(np.int32))
     weight: Any = None
-    settings: TrainingSettings = field(default_factory=lambda: TrainingSettings(hidden=(5,), ensemble=4))
+    settings: TrainingSettings = field(default_factory=lambda: TrainingSettings(hidden=(5,), ensemble=4, additive=0.0))
     given_epochs: Sequence[int] = (EPOCHS[0],)
     seed: int = 7
     n_jobs: int = 1
@@ -58,14 +58,14 @@ class MadeUp(NetScore):
     noise: float = 0.0
     calls: list[dict[str, Any]] = field(default_factory=list)
 
-    def outputs(self, codes: Any, training: Any, held_out: Any, **settings: Any) -> NDArray[np.float32]:
+    def outputs(self, codes: Any, training: Any, held_out: Any, **settings: Any) -> list[NDArray[np.float32]]:
         assert len(codes) == len(training)
         more = {"n_hashes": codes.shape[1], "hidden": self.settings.layers()}
         self.calls.append({"training": training, **more, **settings})
-        return np.zeros((len(held_out), 2), dtype=np.float32)
+        return [np.zeros((len(held_out), 2), dtype=np.float32)]
 
     def outcome(self, outputs: Any, rows: Any) -> Outcome:
-        assert len(outputs) == len(rows)
+        assert len(outputs[0]) == len(rows)
         call = self.calls[-1]
         call["held_out"] = rows
         number = len(self.calls) - 1
@@ -79,6 +79,7 @@ class Found(NamedTuple):
     selection: list[Candidate]
     epochs: int | None
     temperature: float
+    additive: float
 
 
 def search(X: Any, settings: CoderSettings, seed: int, score: Any) -> Found:

@@ -23,10 +23,12 @@ from gcwsnet._validation import Matrix, as_floats, require_memory, without_nan
 from gcwsnet.kernels._columns import Learned, learn_columns, signed_powers
 from gcwsnet.kernels._exact import _dense, kernel_of_checked
 from gcwsnet.kernels._ridge import Ridge, fit_ridge, left_out_by_lapack, predict_left_out
+from gcwsnet.net._packed import mixed
 from gcwsnet.net._settings import EPOCHS, TrainingSettings
-from gcwsnet.net._targets import LabelIndicators, Labels, Targets
+from gcwsnet.net._targets import LabelIndicators, Labels, Numbers, Targets
 from gcwsnet.net._trainer import Plan, Trainer
 from gcwsnet.tables._batch import Batch, shuffled_epochs
+from gcwsnet.tables._bins import Bins
 from gcwsnet.tables._coder import Coder, CoderSettings
 from gcwsnet.tables._preprocessing import (
     AnyPreprocessing,
@@ -55,6 +57,9 @@ similarity which only a kernel machine with little regularisation can use are lo
 MIN_ROWS_OF_NETS, MANY_ROWS = 1000, 10_000
 MAX_TRAINING_ROWS, MAX_VALIDATION_ROWS, MAX_HASHES = 3000, 1000, 96
 """Of the nets that are compared."""
+ADDITIVE_SHARES = (0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0)
+MAX_ADDITIVE_COLUMNS = 256
+"""Tables with more columns are not tried with an additive model."""
 MAX_TRAINING_ROWS_OF_LAST_STAGE = 8000
 """Where there are many rows, as many as a fourth of them."""
 ALPHAS = (0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0)
@@ -97,6 +102,8 @@ class Candidate:
         The share of validation rows whose class is right, for nets; 0 for numbers.
     temperature : float
         What outputs of a net are divided by; 1 for numbers.
+    additive : float
+        The share of the additive model in the outputs.
     alpha : float or None
         The regularisation of a kernel machine.
     chosen : bool
@@ -114,16 +121,20 @@ class Candidate:
     epochs: int | None = None
     accuracy: float = 0.0
     temperature: float = 1.0
+    additive: float = 0.0
     alpha: float | None = None
     chosen: bool = False
 
 
-def selected_training(selection: Sequence[Candidate]) -> tuple[int | None, float]:
-    """Return the epochs and the temperature that were selected; None and 1 where the search left them open."""
+def selected_training(selection: Sequence[Candidate]) -> tuple[int | None, float, float]:
+    """Return the epochs, the temperature and the share of the additive model that were selected.
+
+    They are None, 1 and 0 where the search left them open.
+    """
     for one in selection:
         if one.chosen and one.stage == "last":
-            return one.epochs, one.temperature
-    return None, 1.0
+            return one.epochs, one.temperature, one.additive
+    return None, 1.0, 0.0
 
 
 def selection_state(selection: Sequence[Candidate], *, timings: bool) -> list[dict[str, Any]]:
@@ -577,11 +588,12 @@ def fit_kernel_machine(problem: Problem, settings: CoderSettings, alpha: float |
 
 
 class Outcome(NamedTuple):
-    """The losses of validation rows at the best temperature, the share of right classes (0 for numbers), and that."""
+    """The losses of validation rows, the share of right classes (0 for numbers), and what the losses are best with."""
 
     losses: Floats
     accuracy: float
     temperature: float
+    additive: float = 0.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -613,28 +625,45 @@ class NetScore:
     @property
     def epochs(self) -> Sequence[int]:
         """The numbers of epochs that are compared; a single one is worth a run only for its temperature."""
-        return self.given_epochs if len(self.given_epochs) > 1 or isinstance(self.targets, Labels) else ()
+        is_open = isinstance(self.targets, Labels) or self.settings.additive == "auto"
+        return self.given_epochs if len(self.given_epochs) > 1 or is_open else ()
 
     def outputs(
-        self, codes: NDArray[Any], training: Rows, held_out: NDArray[Any], *, code_bits: int, epochs: int
-    ) -> NDArray[np.float32]:
-        """Return the outputs for held-out codes of a net that has learned the codes of training rows."""
+        self, codes: NDArray[Any], training: Rows, held_out: NDArray[Any], *, coder: Coder, epochs: int
+    ) -> list[NDArray[np.float32]]:
+        """Return the outputs for held-out codes of a net that has learned the codes of training rows.
+
+        Those of an additive model that has learned the bins follow, if there are bins.
+        """
         settings = replace(self.settings, ensemble=1, reduction=None, epochs=epochs)
-        made = {"n_hashes": codes.shape[1], "code_bits": code_bits, "seed": self.seed}
+        made = {"n_hashes": coder.n_codes, "code_bits": coder.code_bits, "seed": self.seed, "n_bins": coder.n_bins}
         trainer = Trainer.begin(settings, self.targets, **made, device="cpu")
         rows = Batch(codes, self.target[training], None if self.weight is None else self.weight[training])
         trainer.run(Plan(epochs, rows.n_rows), shuffled_epochs(rows, self.seed), n_jobs=self.n_jobs)
-        return trainer.net.outputs(held_out, n_jobs=self.n_jobs)
+        return trainer.net.outputs_of_cores(held_out, n_jobs=self.n_jobs)
 
-    def outcome(self, outputs: NDArray[np.float32], rows: Rows) -> Outcome:
-        """Return how good the outputs for rows are, weighted as the rows are in training."""
+    def outcome(self, outputs: list[NDArray[np.float32]], rows: Rows) -> Outcome:
+        """Return how good the outputs for rows are, weighted as the rows are in training.
+
+        An open share of an additive model is the best one, for classes only if it is clearly better than none. Squared
+        errors vary too much from row to row to tell that.
+        """
+        nets, *additive = outputs
+        if not additive:
+            return self._outcome(nets, rows, 0.0)
+        shares = ADDITIVE_SHARES if self.settings.additive == "auto" else (self.settings.share(),)
+        found = [self._outcome(mixed(nets, additive[0], share), rows, share) for share in shares]
+        best = min(found, key=lambda one: one.losses.mean())
+        return best if isinstance(self.targets, Numbers) or clearly_better(best.losses, found[0].losses) else found[0]
+
+    def _outcome(self, outputs: NDArray[np.float32], rows: Rows, additive: float) -> Outcome:
         target = self.target[rows]
         weight = np.ones(len(rows)) if self.weight is None else self.weight[rows]
         calibrated = self.targets.calibrated(outputs, target, weight)
         accuracy = 0.0
         if isinstance(self.targets, Labels):
             accuracy = float((self.targets.successes(outputs, target) * weight).mean())
-        return Outcome(calibrated.losses(outputs, target) * weight, accuracy, calibrated.temperature)
+        return Outcome(calibrated.losses(outputs, target) * weight, accuracy, calibrated.temperature, additive)
 
 
 def fit_coder(
@@ -679,7 +708,10 @@ def fit_coder(
             logger.debug("%s", describe(one))
     target = None if score is None else score.target
     preprocessing = fit_preprocessing(X, point.recipe, target, numeric)
-    return Coder(settings, seed, X.shape[1], preprocessing, point.p, ensemble * settings.n_hashes, schema), candidates
+    made = Coder(settings, seed, X.shape[1], preprocessing, point.p, ensemble * settings.n_hashes, schema)
+    if score is not None and (score.settings.share() or selected_training(candidates)[2]):
+        made = replace(made, bins=Bins.fit(X))
+    return made, candidates
 
 
 class _NetSearch:
@@ -699,6 +731,8 @@ class _NetSearch:
         is_off = settings.search == "off"
         self.levels = np.empty(0, dtype=np.int64) if is_off else _levels(X, score.target, numeric)
         self.fits = PreprocessingFit(X[self.drawn], score.target[self.drawn], numeric, self.levels)
+        is_open = score.settings.additive == "auto" and not sparse.issparse(X) and X.shape[1] <= MAX_ADDITIVE_COLUMNS
+        self.bins = Bins.fit(X[self.drawn]) if is_open or score.settings.share() else None
 
     def best_point(self) -> Point:
         """Return the best preprocessing and power, and note the candidates; the epochs are those of the chosen one.
@@ -731,7 +765,7 @@ class _NetSearch:
     def best_by_nets(self, points: Sequence[Point]) -> Point:
         """Return the point whose net has the least loss."""
         score = replace(self.score, settings=self.score.settings.for_comparison())
-        same = score.settings.hidden == self.score.settings.hidden and self.score.given_epochs[0] == EPOCHS[0]
+        same = score.settings == self.score.settings and self.score.given_epochs[0] == EPOCHS[0]
         losses = {
             point: self.outcome("last" if same else "second", point, EPOCHS[0], score).losses.mean()
             for point in dict.fromkeys(points)
@@ -761,10 +795,11 @@ class _NetSearch:
         start = time.perf_counter()
         preprocessing = self.fits.fit(point.recipe)
         n_hashes = min(self.settings.n_hashes, MAX_HASHES)
-        coder = Coder(self.settings, self.seed, self.X.shape[1], preprocessing, point.p, n_hashes)
+        bins = self.bins if stage == "last" else None
+        coder = Coder(self.settings, self.seed, self.X.shape[1], preprocessing, point.p, n_hashes, bins=bins)
         training = self.training if stage == "last" else self.training[:MAX_TRAINING_ROWS]
         codes, held_out = (coder.codes(self.X[rows], n_jobs=score.n_jobs) for rows in (training, self.held_out))
-        outputs = score.outputs(codes, training, held_out, code_bits=coder.code_bits, epochs=epochs)
+        outputs = score.outputs(codes, training, held_out, coder=coder, epochs=epochs)
         found = score.outcome(outputs, self.held_out)
         self.candidates.append(
             Candidate(
@@ -776,6 +811,7 @@ class _NetSearch:
                 error=_standard_error(found.losses),
                 accuracy=found.accuracy,
                 temperature=found.temperature,
+                additive=found.additive,
                 seconds=time.perf_counter() - start,
             )
         )

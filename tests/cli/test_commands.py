@@ -91,7 +91,7 @@ def test_what_was_selected_for_another_net_is_not_used_and_the_command_says_so(f
     assert "are not used" not in same.stderr
     other = succeed("train", tmp_path / "codes", "--out", tmp_path / "other", "--epochs", 1)
     model = gcwsnet.load(tmp_path / "other")
-    assert (model.trainer_.targets.temperature, selected_training(model.selection_)) == (1, (None, 1.0))
+    assert (model.trainer_.targets.temperature, selected_training(model.selection_)) == (1, (None, 1.0, 0.0))
     assert "the epochs and the temperature that gcwsnet hash has selected" in other.stderr
     raw = succeed("train", files / "train.svm", "--out", tmp_path / "raw", "--epochs", 1, *hashing)
     assert "are not used" not in raw.stderr

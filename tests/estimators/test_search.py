@@ -124,7 +124,7 @@ def test_a_stream_searches_once_in_its_first_2600_rows_and_has_no_temperature(th
     coder = model.coder_
     assert [one.chosen for one in model.selection_].count(True) == 1
     assert {one.stage for one in model.selection_} == {"first", "second"}
-    assert (selected_training(model.selection_), model.trainer_.targets.temperature) == ((None, 1.0), 1.0)
+    assert (selected_training(model.selection_), model.trainer_.targets.temperature) == ((None, 1.0, 0.0), 1.0)
     assert model.partial_fit(X[2600:], y[2600:]).coder_ is coder
 
 

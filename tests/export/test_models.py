@@ -62,7 +62,8 @@ def test_missing_numbers_give_the_same_codes(missing: str, scale: str | None, tm
     rows = X[:400].copy()
     rows[np.random.default_rng(0).random(rows.shape) < 0.2] = np.nan
     rows[7] = np.nan
-    model = GCWSNetClassifier(scale=scale, relevance=0.5, p=2.0, hidden=(8,), missing=missing, **SMALL)
+    settings: dict[str, Any] = {"relevance": 0.5, "p": 2.0, "hidden": (8,), "missing": missing, "additive": 0.5}
+    model = GCWSNetClassifier(scale=scale, **settings, **SMALL)
     assert_same(model.fit(rows[:300], Y[:300]), rows, tmp_path)
 
 
@@ -76,6 +77,8 @@ def test_missing_numbers_give_the_same_codes(missing: str, scale: str | None, tm
         {"hidden": (), "bits": 10, "reduction": 7, "ensemble": 2},
         {"hidden": (16,), "t_bits": 2, "bits": 5},
         {"hidden": (16,), "t_bits": 0, "encoding": "lowbits"},
+        {"hidden": (16,), "additive": 0.3, "ensemble": 2},
+        {"hidden": (16,), "additive": 0.3, "bits": 12, "reduction": 2},
     ],
     ids=str,
 )

@@ -14,7 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from gcwsnet._keys import SPLIT, random_order
+from gcwsnet import _sparse as sparse
+from gcwsnet._keys import ROWS_OF_SHARE, SPLIT, random_order
 from gcwsnet._locks import reads, writes
 from gcwsnet._threads import n_threads
 from gcwsnet._validation import available_bytes, check_choice, check_integer, check_number, draw_seed
@@ -76,6 +77,9 @@ class NetParameters(TrainingParameters, HashingParameters):
 SHARE_OF_MEMORY_FOR_CODES = 4
 
 MAX_EPOCHS_OF_EARLY_STOPPING = 30
+
+MAX_ROWS_OF_SHARE = 2000
+"""The share of an additive model is chosen by at most that many rows, which are not learned."""
 
 MAX_RELEARNED_ROWS = 128
 """Up to this number of rows of a stream, all are learned again when their preprocessing is."""
@@ -152,7 +156,10 @@ class BaseGCWSNet(NetParameters, BaseTableModel):
             if self.early_stopping and not held_out:
                 rows, *held_out = self._split(rows, seed)
             self._stream, self._adds_classes = None, True
-            self._begin(rows, FitInputs(targets, coder_settings, schema, seed), training_settings, rows.n_rows)
+            inputs = FitInputs(targets, coder_settings, schema, seed)
+            self._begin(rows, inputs, training_settings, rows.n_rows, from_memory=True)
+            if self.coder_.bins is not None and training_settings.additive == "auto":
+                rows = self._hold_out_for_share(rows, inputs)
             encoded = [Batch(self._codes(held.X), targets.encode(held.y)) for held in held_out]
             plan = replace(self._plan(rows.n_rows), fractions=record_fractions(self.records))
             self._run(plan, rows, held_out=encoded)
@@ -161,6 +168,10 @@ class BaseGCWSNet(NetParameters, BaseTableModel):
             if rows is not all_rows and self.trainer_.best_epoch:
                 self._learn_again(all_rows, self.trainer_.best_epoch)
             self.trainer_.compress("int4", n_jobs=n_threads(self.n_jobs))
+            if self.coder_.bins is not None and not self.trainer_.settings.share():
+                self.coder_ = replace(self.coder_, bins=None)
+                self.trainer_.net.drop_additive()
+                self.trainer_.compress("int4", n_jobs=n_threads(self.n_jobs))
         return self
 
     def _take_residuals(self, held_out: Sequence[Batch]) -> None:
@@ -170,6 +181,24 @@ class BaseGCWSNet(NetParameters, BaseTableModel):
         """Keep some rows, drawn at random, for `feature_importances_`."""
         some = rows.take(random_order(self.seed_, SPLIT, rows.n_rows)[:KEPT_ROWS])
         self._keep(some.X, self.trainer_.targets.encode(some.y))
+
+    def _hold_out_for_share(self, rows: Batch, inputs: FitInputs) -> Batch:
+        """Return the rows to learn from without those that say at the end which share the additive model gets."""
+        drawn = random_order(inputs.seed, ROWS_OF_SHARE, rows.n_rows)
+        held_out = rows.take(np.sort(drawn[: min(rows.n_rows // 20, MAX_ROWS_OF_SHARE)]))
+        target = inputs.targets.encode(held_out.y)
+        weight = row_weights(self, held_out.weight, target, inputs.targets)
+        settings = replace(self.trainer_.settings, additive="auto")
+        score = NetScore(inputs.targets, target, weight, settings, (), inputs.seed, n_threads(self.n_jobs))
+        codes, trainer = self._codes(held_out.X), self.trainer_
+
+        def set_share() -> None:
+            found = score.outcome(trainer.net.outputs_of_cores(codes, n_jobs=score.n_jobs), np.arange(len(codes)))
+            trainer.net.settings = replace(trainer.settings, additive=found.additive)
+            trainer.net.targets = trainer.targets.with_temperature(found.temperature)
+
+        trainer.before_compression = set_share
+        return rows.take(np.sort(drawn[held_out.n_rows :]))
 
     def _learn_again(self, rows: Batch, epochs: int) -> None:
         """Learn from all rows, those that were held out too, with the epochs and the temperature that suited these."""
@@ -210,6 +239,7 @@ class BaseGCWSNet(NetParameters, BaseTableModel):
     def _begin_stream(self, rows: Batch, inputs: FitInputs, warm_up_rows: int) -> None:
         """Learn from the first rows of a stream how rows become codes, and make a net that has learned nothing."""
         self._check_unused("early_stopping", why="nobody knows when the rows of a stream end")
+        self._check_unused("additive", why="its bins are learned from all rows, and those of a stream are not known")
         inputs.targets.encode(rows.y)  # an error before anything changes
         self._stream = WarmUp(warm_up_rows)
         self._warm_up(rows, inputs._replace(settings=inputs.settings.for_rows(math.inf)))
@@ -314,7 +344,14 @@ class BaseGCWSNet(NetParameters, BaseTableModel):
         return rows.take(learned), rows.take(held_out)
 
     def _begin(
-        self, rows: Batch, inputs: FitInputs, settings: TrainingSettings, n_rows: int, *, with_net: bool = True
+        self,
+        rows: Batch,
+        inputs: FitInputs,
+        settings: TrainingSettings,
+        n_rows: int,
+        *,
+        with_net: bool = True,
+        from_memory: bool = False,
     ) -> None:
         """Learn how rows become codes, and make a net that has learned nothing.
 
@@ -326,8 +363,14 @@ class BaseGCWSNet(NetParameters, BaseTableModel):
         settings = settings.for_rows(n_rows, inputs.targets.n_outputs)
         has_epochs = not self.early_stopping and (with_net or inputs.settings.search != "off")
         epochs = settings.epochs_to_compare(n_rows, thorough=thorough) if has_epochs else ()
+        if settings.share() and (not from_memory or sparse.issparse(rows.X)):
+            raise ValueError(f"additive={self.additive} is for `fit` with dense rows in memory; leave it out")
+        if settings.additive == "auto" and (not from_memory or sparse.issparse(rows.X) or str(self.device) != "cpu"):
+            settings = replace(settings, additive=0.0)
         self.coder_, self.selection_ = self._fit_coder(rows, inputs, settings, epochs)
         show_selection(self.verbose, self.selection_)
+        if settings.additive == "auto":
+            settings = replace(settings, additive=selected_training(self.selection_)[2])
         if with_net:
             self.trainer_ = self._new_trainer(settings, inputs.targets)
 
@@ -380,7 +423,8 @@ class BaseGCWSNet(NetParameters, BaseTableModel):
         """Return a trainer whose net has learned nothing from the codes of the coder."""
         coder = self.coder_
         made = {"n_hashes": coder.settings.n_hashes, "code_bits": coder.code_bits, "seed": coder.seed}
-        _, temperature = selected_training(self.selection_)
+        made |= {"n_bins": coder.n_bins}
+        _, temperature, _ = selected_training(self.selection_)
         return Trainer.begin(settings, targets.with_temperature(temperature), **made, device=str(self.device))
 
     def _n_epochs(self, settings: TrainingSettings, n_rows: int) -> int:
@@ -408,7 +452,7 @@ class BaseGCWSNet(NetParameters, BaseTableModel):
         coder = self.coder_
         encode: Callable[[Any], NDArray[Any]] | None = partial(coder.codes, n_jobs=self.n_jobs)
         block_rows = rows_at_once(rows.X)
-        n_bytes = rows.n_rows * coder.n_codes * np.min_scalar_type((1 << coder.code_bits) - 1).itemsize
+        n_bytes = rows.n_rows * (coder.n_codes + coder.n_bins) * np.min_scalar_type((1 << coder.code_bits) - 1).itemsize
         if plan.epochs > 1 and n_bytes <= (available_bytes() or 0) // SHARE_OF_MEMORY_FOR_CODES:
             rows, encode = rows._replace(X=self._codes(rows.X)), None  # all codes are kept
         epochs = shuffled_epochs(rows, coder.seed, encode=encode, block_rows=block_rows, shuffle=not plan.follows)
@@ -517,6 +561,11 @@ class BaseGCWSNet(NetParameters, BaseTableModel):
             f"hidden layers of each net: {trainer.settings.layers()}",
             f"epochs: {trainer.epochs_seen}",
             f"temperature: {trainer.targets.temperature:g}",
+            *(
+                [f"additive model: {trainer.settings.share():.0%} of the outputs"]
+                if self.coder_.bins is not None
+                else []
+            ),
         ]
 
     @property
@@ -689,6 +738,11 @@ class GCWSNetClassifier(TableClassifier, BaseGCWSNet):
     schedule : {"linear", "constant"}, default="linear"
         Whether the learning rate falls to zero in the course of a `fit`. `partial_fit` keeps it constant, and so does
         the paper.
+    additive : float or "auto", default="auto"
+        The share of an additive model in the outputs: a weight for each bin of each column, learned with the nets.
+        Quantiles, frequent values and missing ones are bins, at most 64 for a column. "auto" is the share that is best
+        on held-out rows, for a number or two classes, more than 10,000 dense rows of at most 256 columns, several
+        `epochs` and ``hidden="auto"``, and else 0, which is no such model.
     optimizer : {"lazy", "adam"}, default="lazy"
         "lazy" updates the rows of the table that occur in a batch, "adam" all of them, as in the paper, which takes
         many times longer.
@@ -842,7 +896,7 @@ class GCWSNetRegressor(TableRegressor, BaseGCWSNet):
         standard deviation and grows like the absolute error beyond.
     n_hashes, bits, p, scale, missing, epochs, ensemble, search, random_state, n_jobs, verbose, relevance, \
 early_stopping, patience, validation_fraction, callbacks, records, hidden, reduction, batch_size, \
-learning_rate, weight_decay, device, schedule, optimizer, betas, encoding, t_bits
+learning_rate, weight_decay, additive, device, schedule, optimizer, betas, encoding, t_bits
         As of `GCWSNetClassifier`.
 
     Attributes

@@ -51,7 +51,8 @@ from gcwsnet.net._settings import TrainingSettings
 from gcwsnet.net._targets import LOSSES
 from gcwsnet.net._trainer import METRICS_OF_A_RUN
 from gcwsnet.search import Candidate, selected_training, selection_state
-from gcwsnet.tables._coder import MISSING_WHEN_READ, SEARCHES, Coder
+from gcwsnet.tables._bins import BIN_BITS, MAX_BINS
+from gcwsnet.tables._coder import BINS, MISSING_WHEN_READ, SEARCHES, Coder
 from gcwsnet.tables._columns import DATE_ORDERS
 from gcwsnet.tables._scaling import KINDS, KINDS_OF_COLUMNS, NUMERIC, SCALINGS, TermScaling, WiderScaling
 from gcwsnet.tables._schema import KINDS as KINDS_OF_TABLES
@@ -78,6 +79,7 @@ CANDIDATE: Rules = {
     **dict.fromkeys(("p", "loss", "error", "accuracy", "temperature", "seconds"), NUMBER),
     **dict.fromkeys(("epochs", "alpha"), or_null(NUMBER)),
     **dict.fromkeys(("indicators", "chosen"), FLAG),
+    "additive?": number(0, 1),
 }
 PREPROCESSING: Rules = {
     "scale": choice(None, *KINDS),
@@ -144,8 +146,16 @@ MODEL: Rules = {
     "coder": CODER,
     "stream?": {"grows": FLAG},
     "trainer?": {
-        "settings": dict.fromkeys(TrainingSettings.__dataclass_fields__, ANYTHING),  # which check themselves
-        "net": {"n_hashes": integer(1, 2**31), "code_bits": integer(1, 40), "seed": integer(0, 2**64 - 1)},
+        "settings": {  # which check themselves
+            **dict.fromkeys(TrainingSettings.__dataclass_fields__.keys() - {"additive"}, ANYTHING),
+            "additive?": ANYTHING,
+        },
+        "net": {
+            "n_hashes": integer(1, 2**31),
+            "code_bits": integer(1, 40),
+            "seed": integer(0, 2**64 - 1),
+            "n_bins?": integer(1, MAX_COLUMNS),
+        },
         "targets": OBJECT,  # see `_check_targets`
         "history": {"*": [or_null(NUMBER)]},
         "rows_seen": MANY,
@@ -329,7 +339,8 @@ def _check_trainer(arrays: UncheckedArrays, trainer: Description, coder: Descrip
     weight, of which the lower half of a byte comes first; ``net.layers.0.scales``: of four bits, the upper halves of
     the floats that they are multiplied by; ``net.layers.0.bias`` (h1,); ``net.layers.2.weight`` (h2, h1) and so on to
     the outputs. With the state of training the table is whole, of shape (rows, h1) in float32. In an ensemble a number
-    follows ``net.``. The same names follow ``optimizer.second_moments.``, ``averages.older.`` and others.
+    follows ``net.``, and an additive model is the last net, without hidden layers. The same names follow
+    ``optimizer.second_moments.``, ``averages.older.`` and others.
     """
     name, settings = "model.trainer", TrainingSettings.from_state(trainer["settings"])
     codes, net = coder["settings"], trainer["net"]
@@ -364,14 +375,15 @@ def _check_trainer(arrays: UncheckedArrays, trainer: Description, coder: Descrip
     for place, event in enumerate(trainer.get("following", {"events": []})["events"]):
         seen = integer(0, rows)
         require(seen.fits(event["rows"]), f"{name}.following.events[{place}].rows", seen.text, event["rows"])
-    units = (*layers, n_outputs)
     n_rows = -(-(net["n_hashes"] << net["code_bits"]) // reduction)
-    shapes: dict[str, tuple[int, ...]] = {}
-    for layer, n_out in enumerate(units):
-        shapes[f"layers.{2 * layer}.weight"] = (n_out, units[layer - 1]) if layer else (n_rows, n_out)
-        shapes[f"layers.{2 * layer}.bias"] = (n_out,)
-    for place in range(settings.members()):
-        member = "" if settings.members() == 1 else f"{place}."
+    parts = [_shapes(n_rows, (*layers, n_outputs))] * settings.members()
+    if "n_bins" in net:
+        n_bins = coder["n_features"]
+        require(net["n_bins"] == n_bins, f"{name}.net.n_bins", f"be {n_bins}", net["n_bins"])
+        _check_bins(arrays, n_bins)
+        parts.append(_shapes(n_bins << BIN_BITS, (n_outputs,)))
+    for place, shapes in enumerate(parts):
+        member = "" if len(parts) == 1 else f"{place}."
         if "run" in trainer:
             _check_net_in_training(arrays, trainer, member, shapes)
         else:
@@ -379,6 +391,22 @@ def _check_trainer(arrays: UncheckedArrays, trainer: Description, coder: Descrip
     if trainer.get("run", {}).get("with_auc"):
         for part in ("since_record", "first_epoch"):  # the predicted rows of a stream have none
             arrays.take(f"{part}.auc", "int64", 2, AUC_BINS)
+
+
+def _check_bins(arrays: UncheckedArrays, n: int) -> None:
+    """Check the bins of n columns."""
+    counts = arrays.take(f"{BINS}counts", "int64", n, least=0)
+    require_array((counts < MAX_BINS).all(), f"{BINS}counts", f"hold numbers below {MAX_BINS}")
+    arrays.take(f"{BINS}ends", "float64", int(counts.sum()))
+
+
+def _shapes(n_rows: int, units: tuple[int, ...]) -> dict[str, tuple[int, ...]]:
+    """Return the shapes of the parameters of a net, whose table has that many rows."""
+    shapes: dict[str, tuple[int, ...]] = {}
+    for layer, n_out in enumerate(units):
+        shapes[f"layers.{2 * layer}.weight"] = (n_out, units[layer - 1]) if layer else (n_rows, n_out)
+        shapes[f"layers.{2 * layer}.bias"] = (n_out,)
+    return shapes
 
 
 def _check_net_in_training(
@@ -508,7 +536,7 @@ def residuals_from(arrays: Arrays) -> Residuals | None:
 def coder_state(coder: Coder, selection: Sequence[Candidate], *, timings: bool) -> tuple[Arrays, Description]:
     """Return the state of a coder, with the candidates of the search and what was selected by them."""
     arrays, description = coder.state()
-    epochs, temperature = selected_training(selection)
+    epochs, temperature, _ = selected_training(selection)
     chosen = {"epochs": epochs, "temperature": temperature, "selection": selection_state(selection, timings=timings)}
     return arrays, description | chosen
 

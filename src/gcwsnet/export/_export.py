@@ -19,6 +19,7 @@ from gcwsnet.estimators._predictor import Predictor
 from gcwsnet.export._graph import Graph, Value
 from gcwsnet.export._model import (
     MATRIX,
+    add_bins,
     add_codes,
     add_inputs,
     add_net,
@@ -148,7 +149,7 @@ def _hasher_graph(hasher: Hasher, dtype: np.dtype) -> Graph:
     x = graph.input(MATRIX, dtype, hasher.n_features, "rows of finite numbers")
     if hasher.missing == "zero":
         x = graph.constant(0, dtype).where(graph.add("IsNaN", x, dtype=bool), x)
-    _output_codes(graph, add_codes(graph, x, hasher, features), hasher)
+    _output_codes(graph, add_codes(graph, x, hasher, features), hasher, hasher.n_hashes)
     return graph
 
 
@@ -161,19 +162,20 @@ def _model_graph(coder: Coder, net: PackedNet, dtype: str, *, codes: bool) -> Gr
     rows, features = add_preprocessing(graph, x, coder)
     _check_size(len(features), coder.n_codes, net)
     found = add_codes(graph, rows, coder._hasher, features)
-    outputs = add_net(graph, found, net)
+    all_codes = found if coder.bins is None else graph.joined([found, add_bins(graph, x, coder)])
+    outputs = add_net(graph, all_codes, net)
     refused = graph.add("IsInf", x, dtype=bool)
     if coder.settings.missing == "error":
         refused = refused | graph.add("IsNaN", x, dtype=bool)
     outputs = graph.constant(np.nan, np.float32).where(refused.any_of_row(), outputs)
     add_predictions(graph, outputs, net.targets)
     if codes:
-        _output_codes(graph, found, coder._hasher)
+        _output_codes(graph, all_codes, coder._hasher, coder.n_codes + coder.n_bins)
     return graph
 
 
-def _output_codes(graph: Graph, codes: Value, hasher: Hasher) -> None:
-    graph.output("codes", codes.cast(hasher.code_dtype), hasher.n_hashes, "codes of the rows")
+def _output_codes(graph: Graph, codes: Value, hasher: Hasher, n: int) -> None:
+    graph.output("codes", codes.cast(hasher.code_dtype), n, "codes of the rows")
 
 
 def _check_size(n_features: int, n_codes: int, net: PackedNet | None) -> None:

@@ -18,6 +18,7 @@ from gcwsnet.hashing.parameters import parameters
 from gcwsnet.hashing.reference import NAN_BITS
 from gcwsnet.net._packed import BIAS, ROWS, SCALES, TABLE, PackedNet, rows_of_a_scale
 from gcwsnet.net._targets import LabelIndicators, Labels, Numbers, Targets
+from gcwsnet.tables._bins import MISSING_BIN
 from gcwsnet.tables._coder import Coder
 from gcwsnet.tables._columns import MICROSECONDS_OF_A_DAY
 from gcwsnet.tables._preprocessing import Preprocessing, TablePreprocessing
@@ -329,13 +330,36 @@ def _encoded(graph: Graph, i: Value, t: Value, empty: Value, hasher: Hasher) -> 
     return code * (1 << hasher.appended_bits) + (t.cast(np.int64) & ((1 << hasher.appended_bits) - 1))
 
 
+def add_bins(graph: Graph, x: Value, coder: Coder) -> Value:
+    """Return the numbers of the bins of rows, see `Bins.codes`."""
+    assert coder.bins is not None  # noqa: S101
+    of_columns = coder.bins.of_columns
+    ends = np.full((len(of_columns), max(1, *map(len, of_columns))), np.inf)
+    for column, own in enumerate(of_columns):
+        ends[column, : len(own)] = own
+    missing = graph.add("IsNaN", x, dtype=bool)
+    numbers = graph.constant(0.0, np.float64).where(missing, x.cast(np.float64))
+    bins = (numbers.with_axis(2) > ends).cast(np.int64).reduced("ReduceSum", 2, keepdims=False)
+    return bins if coder.settings.missing == "zero" else graph.constant(MISSING_BIN, np.int64).where(missing, bins)
+
+
 def add_net(graph: Graph, codes: Value, net: PackedNet) -> Value:
     """Return the outputs of a net, or the means of an ensemble's, as float32 of shape (n, n_outputs).
 
-    The codes are int64 of shape (n, hashes of all members).
+    The codes are int64 of shape (n, hashes of all members), and those of bins follow if there is an additive model.
     """
+    if net.additive is not None:
+        n_codes = net.settings.members() * net.n_hashes
+        nets = _nets(graph, codes.take(np.arange(n_codes)), net).cast(np.float64)
+        additive = _nets(graph, codes.take(n_codes + np.arange(net.n_bins)), net.additive).cast(np.float64)
+        share = net.settings.share()
+        return (nets * (1.0 - share) + additive * share).cast(np.float32)
+    return _nets(graph, codes, net)
+
+
+def _nets(graph: Graph, codes: Value, net: PackedNet) -> Value:
     k, found = net.n_hashes, []
-    for number, (own, seed) in enumerate(zip(net.members(), net.seeds(), strict=True)):
+    for number, (own, seed) in enumerate(zip(net.members(), net.seeds(), strict=net.additive is None)):
         codes_of_one = codes if net.settings.members() == 1 else codes.take(np.arange(number * k, (number + 1) * k))
         found.append(_member(graph, codes_of_one, net, own, seed))
     if len(found) == 1:

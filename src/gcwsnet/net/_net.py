@@ -12,15 +12,28 @@ from numpy.typing import NDArray
 from gcwsnet import _core
 from gcwsnet._validation import check_choice, require_memory
 from gcwsnet.hashing._hasher import reduction_factor
-from gcwsnet.net._packed import TABLE, WEIGHTS, Arrays, PackedNet, joined, member_seeds, packed_arrays, starting_with
+from gcwsnet.net._packed import (
+    TABLE,
+    WEIGHTS,
+    Arrays,
+    PackedNet,
+    joined,
+    member_seeds,
+    mixed,
+    packed_arrays,
+    starting_with,
+)
 from gcwsnet.net._settings import TrainingSettings
 from gcwsnet.net._targets import Targets
+from gcwsnet.tables._bins import BIN_BITS
 
 Result = TypeVar("Result")
 
 LAST, RECENT, AVERAGE = "last", "recent", "average"
 """The weights as they are, their mean over recent rows, which a stream has, and that over the last half of a run."""
 MAX_LOSS = 1e6
+RATE_OF_ADDITIVE = 5.0
+"""The factor of the learning rate of the additive model, whose rows of weights hardly disturb each other."""
 RECENT_ROWS = 500
 """A row of a stream counts in the mean over recent rows by a factor of e less than the 500th row after it."""
 
@@ -32,6 +45,9 @@ class Net:
     rows, each from the codes of its own hashes. The outputs are the means of their outputs: for classes the geometric
     mean of their probabilities. Names of arrays begin with the number of the net where there are several.
 
+    An additive model may learn beside them: a linear net on the bins of columns, whose codes come last. The outputs are
+    then `settings.share()` times its outputs, and the rest those of the nets.
+
     Parameters
     ----------
     settings : TrainingSettings
@@ -40,12 +56,15 @@ class Net:
         The codes of a row for each net, and the bits of a code.
     seed : int
         The seed of the initial weights, and of the count-sketch if there is a reduction.
+    n_bins : int, default=0
+        The columns that an additive model learns from; 0 for none.
     initialize : bool, default=True
         Whether initial weights are drawn; else they are zero until `load` sets them.
 
     Attributes
     ----------
     cores : list of _core.Net
+        The nets, and the additive model behind them.
     predicts_with : {"last", "recent", "average"}
         The weights that predict.
     packed : PackedNet or None
@@ -60,10 +79,11 @@ class Net:
         n_hashes: int,
         code_bits: int,
         seed: int,
+        n_bins: int = 0,
         initialize: bool = True,
     ) -> None:
         self.settings, self.targets = settings, targets
-        self.n_hashes, self.code_bits, self.seed = n_hashes, code_bits, seed
+        self.n_hashes, self.code_bits, self.seed, self.n_bins = n_hashes, code_bits, seed, n_bins
         reduction = reduction_factor(1 if settings.reduction is None else settings.reduction, code_bits)
         _require_table_memory(settings, targets, n_hashes, code_bits, reduction, initialize=initialize)
         self.cores = [
@@ -78,13 +98,17 @@ class Net:
             )
             for one in member_seeds(seed, settings.members())
         ]
+        if n_bins:
+            n_outputs = targets.n_outputs
+            self.cores.append(_core.Net(n_bins, BIN_BITS, (), n_outputs, seed=seed, scale=0.0, initialize=initialize))
         self.predicts_with = LAST
         self.packed: PackedNet | None = None
         self._averaged: tuple[Any, list[_core.Net]] = (None, [])
 
     def description(self) -> dict[str, int]:
         """Return what the net was made with beside settings and targets."""
-        return {"n_hashes": self.n_hashes, "code_bits": self.code_bits, "seed": self.seed}
+        made = {"n_hashes": self.n_hashes, "code_bits": self.code_bits, "seed": self.seed}
+        return made | {"n_bins": self.n_bins} if self.n_bins else made
 
     def __getstate__(self) -> dict[str, Any]:
         state: dict[str, Any] = {"made_with": (self.settings, self.targets), "description": self.description()}
@@ -133,7 +157,7 @@ class Net:
                     _as_core_targets(target),
                     weights=row_weights,
                     batch_size=batch_size,
-                    rates=rates,
+                    rates=rates * RATE_OF_ADDITIVE if self.n_bins and core is self.cores[-1] else rates,
                     losses=losses,
                     successes=successes,
                     outputs=outputs,
@@ -150,7 +174,7 @@ class Net:
         found = self._each(step, codes, n_jobs)
         if len(found) == 1:
             return found[0]
-        outputs = mean_outputs([outputs for _, outputs in found])
+        outputs = self._combined([outputs for _, outputs in found])
         losses = self.targets.losses(outputs, target)
         return np.add.reduceat(losses, np.arange(0, len(losses), batch_size)), outputs
 
@@ -158,16 +182,29 @@ class Net:
         """Return the outputs for codes, by the given weights or by what predicts."""
         if weights is None and self.packed is not None:
             return self.packed.outputs(codes, n_jobs=n_jobs)
+        return self._combined(self.outputs_of_cores(codes, n_jobs=n_jobs, weights=weights))
+
+    def outputs_of_cores(
+        self, codes: NDArray[Any], *, n_jobs: int, weights: str | None = None
+    ) -> list[NDArray[np.float32]]:
+        """Return the outputs of each net, and of the additive model behind them."""
         which = self.predicts_with if weights is None else weights
         key = (self.n_steps, which)
         few = 2 * codes.size < sum(core.n_table_rows for core in self.cores)  # fewer rows of tables than all of them
         if which == LAST or (few and self._averaged[0] != key):
             more = {} if which == LAST else {"weights": which}
-            parts = self._each(lambda core, own, threads: core.outputs(own, n_threads=threads, **more), codes, n_jobs)
-        else:
-            cores = self.predicting_cores(which, n_jobs)
-            parts = self._each(lambda core, own, threads: core.outputs(own, n_threads=threads), codes, n_jobs, cores)
-        return mean_outputs(parts)
+            return self._each(lambda core, own, threads: core.outputs(own, n_threads=threads, **more), codes, n_jobs)
+        cores = self.predicting_cores(which, n_jobs)
+        return self._each(lambda core, own, threads: core.outputs(own, n_threads=threads), codes, n_jobs, cores)
+
+    def _combined(self, outputs: list[NDArray[np.float32]]) -> NDArray[np.float32]:
+        """Return the mean outputs of the nets, mixed with those of the additive model."""
+        n = self.settings.members()
+        return (
+            mixed(mean_outputs(outputs[:n]), outputs[n], self.settings.share())
+            if self.n_bins
+            else mean_outputs(outputs)
+        )
 
     def scored(
         self, codes: NDArray[Any], target: NDArray[Any], weights: Sequence[str], *, n_jobs: int
@@ -204,12 +241,16 @@ class Net:
         cores = self.cores if cores is None else cores
         if len(cores) == 1:
             return [task(cores[0], np.ascontiguousarray(codes), n_jobs)]
-        k = self.n_hashes
-        parts = [np.ascontiguousarray(codes[:, j * k : (j + 1) * k]) for j in range(len(cores))]
+        parts = self.codes_of_cores(codes)
         if n_jobs == 1 or len(codes) == 1:
             return [task(core, own, 1) for core, own in zip(cores, parts, strict=True)]
         with ThreadPoolExecutor(min(n_jobs, len(cores))) as threads:
             return list(threads.map(task, cores, parts, [1] * len(cores)))
+
+    def codes_of_cores(self, codes: NDArray[Any]) -> list[NDArray[Any]]:
+        """Return the codes of each core."""
+        ends = np.cumsum([core.n_hashes for core in self.cores])
+        return [np.ascontiguousarray(own) for own in np.split(codes, ends[:-1], axis=1)]
 
     def predicting_cores(self, weights: str | None = None, n_jobs: int = 1) -> list[_core.Net]:
         """Return the cores with the weights that predict; means are kept until there has been another step."""
@@ -232,10 +273,16 @@ class Net:
             check_choice("weights", weights, WEIGHTS)
         self.require_finite()
         members = []
-        for core, predicting in zip(self.cores, self.predicting_cores(n_jobs=n_jobs), strict=True):
+        for number, (core, predicting) in enumerate(zip(self.cores, self.predicting_cores(n_jobs=n_jobs), strict=True)):
             changed = np.ones(core.n_table_rows, dtype=bool) if weights is None else core.changed_rows(n_jobs)
-            members.append(packed_arrays(predicting.weights(), changed, weights or "float32"))
+            kind = weights if weights and number < self.settings.members() else "float32"
+            members.append(packed_arrays(predicting.weights(), changed, kind))
         return PackedNet(self.settings, self.targets, **self.description(), arrays=joined(members))
+
+    def drop_additive(self) -> None:
+        """Drop the additive model, whose codes are then expected no more."""
+        self.cores = self.cores[: self.settings.members()]
+        self.n_bins, self.packed, self._averaged = 0, None, (None, [])
 
     def weights(self) -> Arrays:
         """Return views of all weights, by their names in `gcwsnet.nn.GCWSNet`; they may change with the next step."""
@@ -356,13 +403,18 @@ def make_net(
     n_hashes: int,
     code_bits: int,
     seed: int,
+    n_bins: int = 0,
     device: str = "cpu",
     initialize: bool = True,
 ) -> Net:
     """Return a net that has learned nothing; on a device other than "cpu" torch takes its steps."""
     made = {"n_hashes": n_hashes, "code_bits": code_bits, "seed": seed}
     if device == "cpu":
-        return Net(settings, targets, **made, initialize=initialize)
+        return Net(settings, targets, **made, n_bins=n_bins, initialize=initialize)
+    if n_bins:
+        raise ValueError(
+            f"the additive model must learn on device='cpu', got device={device!r}; give additive=0, or device='cpu'"
+        )
     try:
         from gcwsnet.net._torch_net import TorchNet  # noqa: PLC0415 - torch need not be installed
     except ModuleNotFoundError as error:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,7 @@ from gcwsnet._validation import check_choice
 from gcwsnet.hashing._hasher import reduction_factor
 from gcwsnet.net._settings import TrainingSettings
 from gcwsnet.net._targets import Targets
+from gcwsnet.tables._bins import BIN_BITS
 
 Arrays = dict[str, NDArray[Any]]
 
@@ -34,7 +36,7 @@ class PackedNet:
     ----------
     settings : TrainingSettings
     targets : Targets
-    n_hashes, code_bits, seed
+    n_hashes, code_bits, seed, n_bins
         As of `Net`.
     arrays : dict of arrays
         Those of `packed_arrays`, by their names; of an ensemble with the number of the net in front of them.
@@ -48,13 +50,15 @@ class PackedNet:
         n_hashes: int,
         code_bits: int,
         seed: int,
+        n_bins: int = 0,
         arrays: Arrays,
     ) -> None:
         self.settings, self.targets, self.arrays = settings, targets, arrays
-        self.n_hashes, self.code_bits, self.seed = n_hashes, code_bits, seed
+        self.n_hashes, self.code_bits, self.seed, self.n_bins = n_hashes, code_bits, seed, n_bins
         self.reduction = int(reduction_factor(1 if settings.reduction is None else settings.reduction, code_bits))
+        members = self.members()
         self._core = _core.PackedNet(
-            self.members(),
+            members[: settings.members()],
             n_hashes=n_hashes,
             bits=code_bits,
             hidden=settings.layers(),
@@ -62,29 +66,39 @@ class PackedNet:
             reduction=self.reduction,
             seeds=self.seeds(),
         )
+        self.additive: PackedNet | None = None
+        if n_bins:
+            linear = replace(settings, hidden=(), ensemble=1, reduction=None, additive=0.0)
+            made = {"n_hashes": n_bins, "code_bits": BIN_BITS, "seed": seed}
+            self.additive = PackedNet(linear, targets, **made, arrays=members[-1])
 
     def __getstate__(self) -> dict[str, Any]:
-        return {name: value for name, value in vars(self).items() if name not in ("_core", "reduction")}
+        return {name: value for name, value in vars(self).items() if name not in ("_core", "additive", "reduction")}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__init__(**state)  # type: ignore[misc]
 
     def description(self) -> dict[str, int]:
         """Return what the net was made with beside settings, targets and arrays."""
-        return {"n_hashes": self.n_hashes, "code_bits": self.code_bits, "seed": self.seed}
+        made = {"n_hashes": self.n_hashes, "code_bits": self.code_bits, "seed": self.seed}
+        return made | {"n_bins": self.n_bins} if self.n_bins else made
 
     def seeds(self) -> list[int]:
         """Return the seed of each net."""
         return member_seeds(self.seed, self.settings.members())
 
     def members(self) -> list[Arrays]:
-        """Return the arrays of each net."""
-        n = self.settings.members()
+        """Return the arrays of each net, and of the additive model behind them."""
+        n = self.settings.members() + (self.n_bins > 0)
         return [self.arrays] if n == 1 else [starting_with(f"{number}.", self.arrays) for number in range(n)]
 
     def outputs(self, codes: NDArray[Any], *, n_jobs: int) -> NDArray[np.float32]:
         """Return the outputs for codes."""
-        return self._core.outputs(np.ascontiguousarray(codes), n_jobs)
+        if self.additive is None:
+            return self._core.outputs(np.ascontiguousarray(codes), n_jobs)
+        codes, bins = np.split(codes, [-self.n_bins], axis=1)
+        nets = self._core.outputs(np.ascontiguousarray(codes), n_jobs)
+        return mixed(nets, self.additive.outputs(bins, n_jobs=n_jobs), self.settings.share())
 
     @property
     def packed(self) -> PackedNet:
@@ -106,24 +120,31 @@ class PackedNet:
                 "weights='float32' needs all bits of the weights, and the model has four of each; give it to save or "
                 "compress of the model that was fitted"
             )
-        members = [own | four_bits(own[TABLE]) for own in self.members()]
+        n = self.settings.members()
+        members = self.members()
+        members = [own | four_bits(own[TABLE]) for own in members[:n]] + members[n:]
         return PackedNet(self.settings, self.targets, **self.description(), arrays=joined(members))
 
     def weights(self) -> Arrays:
         """Return all weights in float32, by their names in `gcwsnet.nn.GCWSNet`."""
         n_rows = -(-(self.n_hashes << self.code_bits) // self.reduction)
         members = []
-        for own in self.members():
+        for own in self.members()[: self.settings.members()]:
             held = np.unpackbits(own[ROWS], count=n_rows, bitorder="little").astype(bool)
             rows = own[TABLE] if SCALES not in own else floats_of(own, int(held.sum()), len(own[BIAS]))
             table = np.zeros((n_rows, rows.shape[1]), dtype=np.float32)
             table[held] = rows
             members.append({TABLE: table} | {name: own[name] for name in own if name not in (TABLE, ROWS, SCALES)})
-        return joined(members)
+        return joined(members if self.additive is None else [*members, self.additive.weights()])
 
     def is_finite(self) -> bool:
         """Return True: what is packed has been checked."""
         return True
+
+
+def mixed(nets: NDArray[np.float32], additive: NDArray[np.float32], share: float) -> NDArray[np.float32]:
+    """Return the outputs of nets and of an additive model, which has that share, as one."""
+    return (nets.astype(np.float64) * (1.0 - share) + additive.astype(np.float64) * share).astype(np.float32)
 
 
 def packed_arrays(weights: Arrays, changed: NDArray[np.bool_], kind: str) -> Arrays:

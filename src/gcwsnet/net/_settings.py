@@ -58,6 +58,7 @@ class TrainingParameters:
     optimizer: str = "lazy"
     betas: tuple[float, float] = (0.0, 0.999)
     weight_decay: float | Literal["auto"] = "auto"
+    additive: float | Literal["auto"] = "auto"
 
 
 @dataclass(kw_only=True)
@@ -86,15 +87,19 @@ class TrainingSettings(TrainingParameters):
             check_number("betas", beta, 0.0, math.nextafter(1.0, 0.0))
         if self.weight_decay != "auto":
             check_number("weight_decay", self.weight_decay, 0.0, 1e6)
+        if self.additive != "auto":
+            check_number("additive", self.additive, 0.0, 1.0)
 
     def for_rows(self, n_rows: float, n_outputs: float = math.inf) -> TrainingSettings:
         """Return the settings with the nets and the weight decay that suit `n_rows` rows; infinity for a stream.
 
         Where rows are few, four small nets are better than a large one of about the same size. A net with one or two
-        outputs is as accurate with few hidden units, and learns in half the time. Weights of a stream would grow on and
-        on without decay.
+        outputs is as accurate with few hidden units, and learns in half the time. An additive model may help it, but
+        not larger nets. Weights of a stream would grow on and on without decay.
         """
-        ensemble, hidden, decay = self.ensemble, self.hidden, self.weight_decay
+        ensemble, hidden, decay, additive = self.ensemble, self.hidden, self.weight_decay, self.additive
+        if additive == "auto" and (hidden != "auto" or n_outputs > FEW_OUTPUTS or not FEW_ROWS < n_rows < math.inf):
+            additive = 0.0
         if ensemble == "auto":
             ensemble = MEMBERS_FOR_FEW_ROWS if hidden == "auto" and n_rows <= FEW_ROWS else 1
         if hidden == "auto":
@@ -102,11 +107,11 @@ class TrainingSettings(TrainingParameters):
             hidden = of_one if ensemble == 1 else LAYERS_OF_A_MEMBER
         if decay == "auto":
             decay = DECAY_OF_A_STREAM if n_rows == math.inf else 0.0
-        return replace(self, ensemble=ensemble, hidden=hidden, weight_decay=decay)
+        return replace(self, ensemble=ensemble, hidden=hidden, weight_decay=decay, additive=additive)
 
     def for_comparison(self) -> TrainingSettings:
         """Return the settings of a net that is compared with others: no larger than a net of an ensemble."""
-        return replace(self, hidden=tuple(min(units, *LAYERS_OF_A_MEMBER) for units in self.layers()))
+        return replace(self, additive=0.0, hidden=tuple(min(units, *LAYERS_OF_A_MEMBER) for units in self.layers()))
 
     def layers(self) -> tuple[int, ...]:
         """Return the hidden layers of each net, which must be known."""
@@ -121,6 +126,10 @@ class TrainingSettings(TrainingParameters):
     def decay(self) -> float:
         """Return the weight decay, which is 0 unless it is known."""
         return 0.0 if self.weight_decay == "auto" else float(self.weight_decay)
+
+    def share(self) -> float:
+        """Return the share of the additive model in the outputs, which is 0 unless it is known."""
+        return 0.0 if self.additive == "auto" else float(self.additive)
 
     def epochs_to_compare(self, n_rows: int, *, thorough: bool = False) -> tuple[int, ...]:
         """Return the numbers of epochs that a search compares, the preferred one first; the given one if there is one.
@@ -170,8 +179,9 @@ class TrainingSettings(TrainingParameters):
         return rate if few else rate * math.sqrt(HASHES_OF_THE_RATE_OF_A_STREAM / n_hashes)
 
     def state(self) -> dict[str, Any]:
-        """Return the settings as JSON can hold them."""
-        return {name: list(value) if isinstance(value, tuple) else value for name, value in vars(self).items()}
+        """Return the settings as JSON can hold them, without the share of an additive model that is not there."""
+        state = {name: list(value) if isinstance(value, tuple) else value for name, value in vars(self).items()}
+        return state if self.share() else {name: value for name, value in state.items() if name != "additive"}
 
     @classmethod
     def from_state(cls, state: dict[str, Any]) -> TrainingSettings:
@@ -179,4 +189,4 @@ class TrainingSettings(TrainingParameters):
         given: dict[str, Any] = {
             name: tuple(value) if isinstance(value, list) else value for name, value in state.items()
         }
-        return cls(**given)
+        return cls(**{"additive": 0.0} | given)

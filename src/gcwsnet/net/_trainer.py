@@ -365,6 +365,8 @@ class Trainer:
         The steps that the native core takes in a moment, by the last calls of it.
     rows_unchecked : int
         The rows of a stream that were learned since the weights were looked at.
+    before_compression : callable or None
+        What is to be done once all steps have been taken, before the weights are compressed.
     """
 
     def __init__(self, net: Any) -> None:
@@ -377,6 +379,7 @@ class Trainer:
         self.last_rate = 0.0
         self.steps_of_a_call = 1
         self.rows_unchecked = 0
+        self.before_compression: Callable[[], None] | None = None
         self.start_run()
 
     @property
@@ -401,11 +404,9 @@ class Trainer:
         return self.net.settings
 
     @classmethod
-    def begin(
-        cls, settings: TrainingSettings, targets: Targets, *, n_hashes: int, code_bits: int, seed: int, device: str
-    ) -> Trainer:
-        """Return a trainer whose net has learned nothing."""
-        return cls(make_net(settings, targets, n_hashes=n_hashes, code_bits=code_bits, seed=seed, device=device))
+    def begin(cls, settings: TrainingSettings, targets: Targets, *, device: str = "cpu", **description: Any) -> Trainer:
+        """Return a trainer whose net, of that description, has learned nothing."""
+        return cls(make_net(settings, targets, **description, device=device))
 
     def run(
         self,
@@ -554,13 +555,16 @@ class Trainer:
         """Return a trainer with the same records whose net only predicts, see `Net.pack`."""
         made = copy.copy(self)
         made._history, made._not_recorded = {name: list(all_) for name, all_ in self.history.items()}, 0.0
-        made.following = None
+        made.following = made.before_compression = None
         made.net = self.net.pack(weights, n_jobs=n_jobs)
         made.start_run()
         return made
 
     def compress(self, weights: str, *, n_jobs: int = 1) -> None:
         """Predict with fewer bits until there is another step, see `Net.pack`."""
+        if self.before_compression is not None:
+            self.before_compression()
+            self.before_compression = None
         packed = self.net.pack(weights, n_jobs=n_jobs)
         if isinstance(self.net, PackedNet):
             self.net = packed

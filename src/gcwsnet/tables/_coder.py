@@ -24,6 +24,7 @@ from gcwsnet._validation import (
     without_nan,
 )
 from gcwsnet.hashing._hasher import Hasher
+from gcwsnet.tables._bins import Bins
 from gcwsnet.tables._preprocessing import AnyPreprocessing, preprocessing_from_state
 from gcwsnet.tables._scaling import KINDS
 from gcwsnet.tables._schema import Schema
@@ -42,6 +43,8 @@ ROWS_AT_ONCE = 8192
 
 FEW_ROWS = 10_000
 HASHES_AND_BITS_FOR_FEW_ROWS, HASHES_AND_BITS_FOR_MANY_ROWS, HASHES_AND_BITS = (128, 4), (256, 6), (256, 8)
+
+BINS = "bins."
 
 Arrays = dict[str, NDArray[Any]]
 
@@ -128,6 +131,8 @@ class Coder:
         The codes of a row: `n_hashes` for each net of an ensemble.
     schema : Schema or None
         How the columns of a table become the columns of a row; None for arrays.
+    bins : Bins or None
+        The bins of the columns, which are further codes of a row, for an additive model.
     code_bits : int
         The bits of a code.
     hasher : GCWSHasher
@@ -141,6 +146,7 @@ class Coder:
     p: float
     n_codes: int
     schema: Schema | None = None
+    bins: Bins | None = None
 
     @cached_property
     def _hasher(self) -> Hasher:
@@ -186,6 +192,11 @@ class Coder:
         """The name of the preprocessing in use."""
         return self.preprocessing.recipe.scale
 
+    @property
+    def n_bins(self) -> int:
+        """The columns that have bins, whose codes come last."""
+        return 0 if self.bins is None else len(self.bins.counts)
+
     def is_alike(self, other: Coder) -> bool:
         """Return whether the coders differ in statistics of columns alone."""
         one, two = self.preprocessing, other.preprocessing
@@ -202,19 +213,19 @@ class Coder:
 
         Returns
         -------
-        codes : unsigned integers of shape (n, n_codes)
+        codes : unsigned integers of shape (n, n_codes + n_bins)
             Those of a single dense row cannot be written to.
         """
         if X.shape[0] == 1 and isinstance(X, np.ndarray):
             return self._codes_of_one(X)
-        n, k = X.shape[0], self.n_codes
+        n, k = X.shape[0], self.n_codes + self.n_bins
         dtype, threads, step = self._hasher.code_dtype, n_threads(n_jobs), rows_at_once(X)
         require_memory(n * k * dtype.itemsize, f"the codes of {n} rows with {k} hashes each", "give fewer rows at once")
         if 0 < n <= step:
-            return self._hasher.codes(self.preprocess(X), threads)
+            return self._codes_of_some(X, threads)
         codes = np.empty((n, k), dtype=dtype)
         for first in range(0, n, step):
-            codes[first : first + step] = self._hasher.codes(self.preprocess(X[first : first + step]), threads)
+            codes[first : first + step] = self._codes_of_some(X[first : first + step], threads)
         return codes
 
     def _codes_of_one(self, X: NDArray[Any]) -> NDArray[Any]:
@@ -222,10 +233,18 @@ class Coder:
         key = X.dtype, X.tobytes()
         last = vars(self).get("_last")
         if last is None or last[0] != key:
-            codes = self._hasher.codes(self.preprocess(X), 1)
+            codes = self._codes_of_some(X, 1)
             codes.flags.writeable = False
             last = vars(self)["_last"] = key, codes
         return last[1]
+
+    def _codes_of_some(self, X: Matrix, threads: int) -> NDArray[Any]:
+        codes = self._hasher.codes(self.preprocess(X), threads)
+        if self.bins is None:
+            return codes
+        if self.settings.missing == "zero":
+            X = without_nan(as_floats(X))
+        return np.hstack([codes, self.bins.codes(X).astype(codes.dtype)])
 
     def preprocess(self, X: Matrix) -> Matrix:
         """Return rows as they are hashed."""
@@ -236,6 +255,8 @@ class Coder:
     def state(self) -> tuple[Arrays, dict[str, Any]]:
         """Return all of it as arrays and as what JSON can hold."""
         arrays, preprocessing = self.preprocessing.state()
+        if self.bins is not None:
+            arrays |= {f"{BINS}{name}": value for name, value in vars(self.bins).items()}
         return arrays, {
             "settings": asdict(self.settings),
             "seed": self.seed,
@@ -260,6 +281,7 @@ class Coder:
             p=description["p"],
             n_codes=description["ensemble"] * settings.n_hashes,
             schema=None if description["schema"] is None else Schema.from_json(description["schema"]),
+            bins=Bins(arrays[f"{BINS}ends"], arrays[f"{BINS}counts"]) if f"{BINS}counts" in arrays else None,
         )
 
 
