@@ -274,3 +274,22 @@ def test_no_number_of_a_description_makes_load_take_much_memory(name: str, saved
         change(tmp_path / f"large {number}", entries)
     run = subprocess.run([sys.executable, "-c", LOAD_ALL, tmp_path], capture_output=True, text=True, check=False)
     assert run.returncode == 0, run.stderr
+
+
+@pytest.mark.parametrize("name", list(models()))
+@pytest.mark.parametrize("value", [1e20, 3e38, -1e300])
+def test_a_file_that_loads_predicts_finite_numbers(name: str, value: float, saved: Path, tmp_path: Path) -> None:
+    arrays, description = content(saved / name)
+    rows = FRAME if name in ("frame", "numbers") else X
+    for of_array, before in arrays.items():
+        if before.dtype.kind != "f" or abs(value) > float(np.finfo(before.dtype).max):
+            continue
+        for changed in (np.full_like(before, value), before.copy()):
+            changed.reshape(-1)[:1] = value
+            write(tmp_path / "model", arrays | {of_array: changed}, description)
+            try:
+                model = gcwsnet.load(tmp_path / "model")
+            except ValueError:
+                continue
+            predicted = (model.predict_proba if hasattr(model, "predict_proba") else model.predict)(rows)
+            assert np.isfinite(predicted).all(), of_array

@@ -216,7 +216,7 @@ def make_model(random: Random) -> bytes:
 
 
 def check_model(data: bytes) -> str:
-    """A file is refused by a ValueError, or the model predicts, also after more rows of its stream."""
+    """A file is refused by a ValueError, or the model predicts finite numbers, also after more rows of its stream."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "model"
         path.write_bytes(data)
@@ -236,9 +236,10 @@ def check_model(data: bytes) -> str:
             warnings.simplefilter("ignore")
             if getattr(model, "_stream", None) is not None:
                 model.partial_fit(rows, model.classes_[np.arange(len(X)) % len(model.classes_)])
-            (model.predict_proba if hasattr(model, "classes_") else model.predict)(rows)
+            outputs = (model.predict_proba if hasattr(model, "classes_") else model.predict)(rows)
     except ValueError as error:
         return f"predict: {type(error).__name__}"
+    assert np.isfinite(outputs).all(), "predictions that are not finite"
     return FINE
 
 

@@ -1,7 +1,7 @@
 """The model file: one table of what it holds, which is followed when it is written and when it is read.
 
 `MODEL` is the table of the description, and `check_model` goes on with the arrays. All of a file is compared with them
-before anything is made of it, so nothing that is made is larger than the file.
+before anything is made of it, so nothing that is made is larger than the file, and every prediction is finite.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from gcwsnet._validation import MAX_COLUMNS
 from gcwsnet.estimators._intervals import Residuals
@@ -66,6 +67,8 @@ NETS, KERNEL_MACHINES = ("GCWSNetClassifier", "GCWSNetRegressor"), ("PGMMClassif
 READ_WHEN_USED = frozenset({"callbacks", "verbose", "n_jobs"})
 """Parameters that change no model: they are read whenever they are needed, and are not part of a model file."""
 MANY = integer(0, 2**62)
+MAX_OUTPUT, MAX_SCORE = 1e34, 1e150
+"""Of a net in float32 and of a kernel machine, so that they are finite when divided by the smallest temperature."""
 
 # The description
 
@@ -387,7 +390,7 @@ def _check_trainer(arrays: UncheckedArrays, trainer: Description, coder: Descrip
         if "run" in trainer:
             _check_net_in_training(arrays, trainer, member, shapes)
         else:
-            _check_packed_net(arrays, f"net.{member}", shapes)
+            _check_packed_net(arrays, f"net.{member}", shapes, net["n_hashes"])
     if trainer.get("run", {}).get("with_auc"):
         for part in ("since_record", "first_epoch"):  # the predicted rows of a stream have none
             arrays.take(f"{part}.auc", "int64", 2, AUC_BINS)
@@ -413,7 +416,8 @@ def _check_net_in_training(
     arrays: UncheckedArrays, trainer: Description, member: str, shapes: dict[str, tuple[int, ...]]
 ) -> None:
     """Check the arrays of one net with the state of its training."""
-    _take_parameters(arrays, f"net.{member}", shapes)
+    n_hashes, prefix = trainer["net"]["n_hashes"], f"net.{member}"
+    _require_finite_outputs(prefix, n_hashes, _take_parameters(arrays, prefix, shapes))
     arrays.take(f"optimizer.{member}n_steps", "int64", 1, least=0)
     for moments, least in (("second_moments", 0), ("first_moments", None)):
         if arrays.has(f"optimizer.{member}{moments}."):
@@ -425,7 +429,8 @@ def _check_net_in_training(
     averages = f"averages.{member}"
     recent = trainer["predicts_with"] == RECENT or arrays.has(f"{averages}{RECENT}.")
     for which in (RECENT,) if recent else ("older", "newer"):
-        _take_parameters(arrays, f"{averages}{which}.", shapes)
+        prefix = f"{averages}{which}."
+        _require_finite_outputs(prefix, n_hashes, _take_parameters(arrays, prefix, shapes))
     clock = trainer["averages"][4]
     for name in (f"{averages}taken", f"{averages}{RECENT}.taken"):
         if arrays.has(name):  # those of torch are up to date at every row
@@ -433,7 +438,7 @@ def _check_net_in_training(
             require_array((taken <= clock).all(), name, f"hold numbers of rows up to {clock}")
 
 
-def _check_packed_net(arrays: UncheckedArrays, prefix: str, shapes: dict[str, tuple[int, ...]]) -> None:
+def _check_packed_net(arrays: UncheckedArrays, prefix: str, shapes: dict[str, tuple[int, ...]], n_hashes: int) -> None:
     """Check the arrays of one net that only predicts."""
     n_rows, width = shapes[TABLE]
     held = arrays.take(prefix + ROWS, "uint8", -(-n_rows // 8))
@@ -446,27 +451,52 @@ def _check_packed_net(arrays: UncheckedArrays, prefix: str, shapes: dict[str, tu
         scales = arrays.take(prefix + SCALES, "uint16", -(-n // rows_of_a_scale(width)))
         finite = "hold the upper halves of finite floats that are not negative"
         require_array((scales < 0x7F80).all(), prefix + SCALES, finite)
+        largest = np.array([scales.max(initial=0)], dtype=np.uint32) << np.uint32(16)
+        table = 8 * largest.view(np.float32)
     else:
-        arrays.take(prefix + TABLE, "float32", n, width)
-    _take_parameters(arrays, prefix, {name: shape for name, shape in shapes.items() if name != TABLE})
+        table = arrays.take(prefix + TABLE, "float32", n, width)
+    others = {name: shape for name, shape in shapes.items() if name != TABLE}
+    _require_finite_outputs(prefix, n_hashes, {TABLE: table} | _take_parameters(arrays, prefix, others))
 
 
 def _take_parameters(
     arrays: UncheckedArrays, prefix: str, shapes: dict[str, tuple[int, ...]], least: float | None = None
-) -> None:
-    for name, shape in shapes.items():
-        arrays.take(prefix + name, "float32", *shape, least=least)
+) -> Arrays:
+    return {name: arrays.take(prefix + name, "float32", *shape, least=least) for name, shape in shapes.items()}
+
+
+def _require_finite_outputs(prefix: str, n_hashes: int, parameters: Arrays) -> None:
+    """Raise a ValueError if there may be codes for which an output of a net is not finite in float32."""
+    bound = 0.0
+    for name, array in parameters.items():
+        if name == TABLE:
+            bound = n_hashes * _largest(array)
+        elif name.endswith("bias"):
+            bound += _largest(array)
+        else:
+            bound *= array.shape[1] * _largest(array)
+        require_array(bound < MAX_OUTPUT, prefix + name, f"be so small that outputs stay below {MAX_OUTPUT:g}")
+
+
+def _largest(array: NDArray[Any]) -> float:
+    """Return the largest absolute value."""
+    return max(float(array.max(initial=0)), -float(array.min(initial=0)))
 
 
 def _check_machine(arrays: UncheckedArrays, targets: Description, n_outputs: int, n_columns: int) -> None:
     """Check the arrays of a kernel machine."""
     n_columns_of_targets = 1 if n_outputs == 2 and "classes" in targets else n_outputs
-    n = len(arrays.take("machine.coefficients", "float64", None, n_columns_of_targets))
+    coefficients = arrays.take("machine.coefficients", "float64", None, n_columns_of_targets)
+    n = len(coefficients)
     require_array(n, "machine.coefficients", "hold a row for each training row")
-    arrays.take("machine.bias", "float64", n_columns_of_targets)
+    bias = arrays.take("machine.bias", "float64", n_columns_of_targets)
+    small = f"be so small that scores stay below {MAX_SCORE:g}"
+    bound = n * _largest(coefficients) + _largest(bias)  # a kernel is at most 1
+    require_array(bound < MAX_SCORE, "machine.coefficients", small)
     if "classes" in targets:
-        arrays.take("machine.calibration.slopes", "float64", 2)
-        arrays.take("machine.calibration.bias", "float64", n_outputs)
+        for part, length in (("slopes", 2), ("bias", n_outputs)):
+            name = f"machine.calibration.{part}"
+            require_array(_largest(arrays.take(name, "float64", length)) < MAX_SCORE, name, small)
     if not arrays.has("machine.rows."):
         arrays.take("machine.rows", "float64 float32", n, n_columns)
         return
