@@ -34,6 +34,7 @@ def models() -> dict[str, Any]:
         "frame": GCWSNetRegressor(**SMALL).fit(FRAME, X[:, :2]),
         "local": GCWSNetRegressor(**SMALL, scale="local").fit(X, X[:, 0]),
         "quantile": GCWSNetRegressor(**SMALL, scale="quantile").fit(X, X[:, 0]),
+        "additive": GCWSNetClassifier(**SMALL, additive=0.4).fit(X, Y),
         "labels": GCWSNetClassifier(**SMALL).fit(X, X[:, :2] > 0),
         "machine": PGMMClassifier(random_state=0, p=1.0, scale="numeric", relevance=0, alpha=0.1).fit(X, Y),
         "stream": followed(GCWSNetClassifier(**SMALL)),

@@ -385,12 +385,13 @@ def _check_trainer(arrays: UncheckedArrays, trainer: Description, coder: Descrip
         require(net["n_bins"] == n_bins, f"{name}.net.n_bins", f"be {n_bins}", net["n_bins"])
         _check_bins(arrays, n_bins)
         parts.append(_shapes(n_bins << BIN_BITS, (n_outputs,)))
+    n_codes = max(net["n_hashes"], net.get("n_bins", 0))
     for place, shapes in enumerate(parts):
         member = "" if len(parts) == 1 else f"{place}."
         if "run" in trainer:
-            _check_net_in_training(arrays, trainer, member, shapes)
+            _check_net_in_training(arrays, trainer, member, shapes, n_codes)
         else:
-            _check_packed_net(arrays, f"net.{member}", shapes, net["n_hashes"])
+            _check_packed_net(arrays, f"net.{member}", shapes, n_codes)
     if trainer.get("run", {}).get("with_auc"):
         for part in ("since_record", "first_epoch"):  # the predicted rows of a stream have none
             arrays.take(f"{part}.auc", "int64", 2, AUC_BINS)
@@ -413,11 +414,11 @@ def _shapes(n_rows: int, units: tuple[int, ...]) -> dict[str, tuple[int, ...]]:
 
 
 def _check_net_in_training(
-    arrays: UncheckedArrays, trainer: Description, member: str, shapes: dict[str, tuple[int, ...]]
+    arrays: UncheckedArrays, trainer: Description, member: str, shapes: dict[str, tuple[int, ...]], n_codes: int
 ) -> None:
     """Check the arrays of one net with the state of its training."""
-    n_hashes, prefix = trainer["net"]["n_hashes"], f"net.{member}"
-    _require_finite_outputs(prefix, n_hashes, _take_parameters(arrays, prefix, shapes))
+    prefix = f"net.{member}"
+    _require_finite_outputs(prefix, n_codes, _take_parameters(arrays, prefix, shapes))
     arrays.take(f"optimizer.{member}n_steps", "int64", 1, least=0)
     for moments, least in (("second_moments", 0), ("first_moments", None)):
         if arrays.has(f"optimizer.{member}{moments}."):
@@ -430,7 +431,7 @@ def _check_net_in_training(
     recent = trainer["predicts_with"] == RECENT or arrays.has(f"{averages}{RECENT}.")
     for which in (RECENT,) if recent else ("older", "newer"):
         prefix = f"{averages}{which}."
-        _require_finite_outputs(prefix, n_hashes, _take_parameters(arrays, prefix, shapes))
+        _require_finite_outputs(prefix, n_codes, _take_parameters(arrays, prefix, shapes))
     clock = trainer["averages"][4]
     for name in (f"{averages}taken", f"{averages}{RECENT}.taken"):
         if arrays.has(name):  # those of torch are up to date at every row
@@ -438,7 +439,7 @@ def _check_net_in_training(
             require_array((taken <= clock).all(), name, f"hold numbers of rows up to {clock}")
 
 
-def _check_packed_net(arrays: UncheckedArrays, prefix: str, shapes: dict[str, tuple[int, ...]], n_hashes: int) -> None:
+def _check_packed_net(arrays: UncheckedArrays, prefix: str, shapes: dict[str, tuple[int, ...]], n_codes: int) -> None:
     """Check the arrays of one net that only predicts."""
     n_rows, width = shapes[TABLE]
     held = arrays.take(prefix + ROWS, "uint8", -(-n_rows // 8))
@@ -456,7 +457,7 @@ def _check_packed_net(arrays: UncheckedArrays, prefix: str, shapes: dict[str, tu
     else:
         table = arrays.take(prefix + TABLE, "float32", n, width)
     others = {name: shape for name, shape in shapes.items() if name != TABLE}
-    _require_finite_outputs(prefix, n_hashes, {TABLE: table} | _take_parameters(arrays, prefix, others))
+    _require_finite_outputs(prefix, n_codes, {TABLE: table} | _take_parameters(arrays, prefix, others))
 
 
 def _take_parameters(
@@ -465,12 +466,12 @@ def _take_parameters(
     return {name: arrays.take(prefix + name, "float32", *shape, least=least) for name, shape in shapes.items()}
 
 
-def _require_finite_outputs(prefix: str, n_hashes: int, parameters: Arrays) -> None:
+def _require_finite_outputs(prefix: str, n_codes: int, parameters: Arrays) -> None:
     """Raise a ValueError if there may be codes for which an output of a net is not finite in float32."""
     bound = 0.0
     for name, array in parameters.items():
         if name == TABLE:
-            bound = n_hashes * _largest(array)
+            bound = n_codes * _largest(array)
         elif name.endswith("bias"):
             bound += _largest(array)
         else:
