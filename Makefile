@@ -24,7 +24,7 @@ $(VENV)/.installed: $(VENV)/.tools $(NATIVE)
 
 setup: $(VENV)/.installed ## a virtual environment with the package, its native core built, and all tools
 
-demo: setup ## which exercise is it, by a smartwatch: one pass, next to a net on the numbers and to LightGBM
+demo: setup ## GCWSNet next to LightGBM, on a table and on sensor data
 	$(BIN)/python examples/demo.py
 
 TEST_PROCESSES := 2
