@@ -17,7 +17,6 @@ SMALL = ["--n-hashes", "16", "--p", "1", "--scale", "numeric"]
 NET = [*SMALL, "--hidden", "8", "--ensemble", "1", "--checkpoint-every", "400", "--epochs", "1"]
 NEAR = ["--threshold", "0.8", "--n-hashes", "32"]
 OLD = b"what was there before"
-RUN_FILES = ["model.safetensors", "run.json"]
 MAX_TRIES_OF_A_KILL = 5
 
 
@@ -65,7 +64,7 @@ def commands(folder: Path) -> dict[str, Command]:
 
     made = {
         "train": Command(train, ["--resume"], ["model.safetensors"]),
-        "retrain": Command([*train, "--random-state", "1"], ["--resume"], RUN_FILES, replaces=True, before=train),
+        "retrain": Command([*train, "--random-state", "1"], ["--resume"], ["model.safetensors"], True, before=train),
         "hash": Command(hashing, ["--resume"], [coder, f"{part}.codes.npy"]),
         "predict": to_file("labels.csv", "predict", model, data),
         "predict to Parquet": to_file("labels.parquet", "predict", model, data, "--probabilities"),

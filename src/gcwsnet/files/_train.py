@@ -235,7 +235,6 @@ def _train(
         cluster.run(estimator, plan, held_out, observing)
     for one in inputs:
         one.check()
-    (options.out / RUN).unlink(missing_ok=True)  # of an older model in the folder
     save_model(estimator, model, timings=False, more=more)
     run = {"model": digest_of_file(model), "run": fingerprint}
     write_file(options.out / RUN, json.dumps(run, indent=1).encode())
