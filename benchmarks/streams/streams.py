@@ -249,7 +249,7 @@ def _of_river(name: str, most: int) -> Rows:
 
 
 def all_streams() -> dict[str, Stream]:
-    """Return the streams by name. Defaults were chosen by those of the group "development", which do not judge."""
+    """Return the streams by name. Defaults were chosen on the group "development", which is not in comparisons."""
     found = [Stream("electricity", "files", _electricity), Stream("covtype", "files", _covtype)]
     found += [Stream(name, "river", partial(_of_river, of_river)) for name, of_river in BUNDLED.items()]
     found += [

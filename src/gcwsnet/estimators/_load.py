@@ -37,7 +37,7 @@ def load(path: str | Path, *, device: str = "cpu") -> Any:
     ------
     ValueError
         If the file is damaged, is not a model file of gcwsnet, or was written by a version that this one cannot read.
-        A file may come from a stranger: it is checked before anything is made of it, takes no more memory than a few
+        Files from untrusted sources are safe: a file is checked before it is used, takes no more memory than a few
         times its size, and none of its content is run.
 
     Examples

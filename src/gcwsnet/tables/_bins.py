@@ -13,7 +13,7 @@ BIN_BITS = 6
 MAX_BINS = (1 << BIN_BITS) - 1
 MISSING_BIN = MAX_BINS
 MAX_FITTED_ROWS = 50_000
-"""Bins are learned from at most so many rows, at equal distances."""
+"""The most rows that bins are learned from; of more rows, every m-th is taken."""
 
 Floats = NDArray[np.float64]
 
